@@ -1,0 +1,1 @@
+//! howk in one process.

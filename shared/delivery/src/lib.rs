@@ -1,0 +1,2 @@
+//! The common delivery crate.
+pub mod ports;

@@ -1,0 +1,2 @@
+//! Ports.
+pub mod sender;

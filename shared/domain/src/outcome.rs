@@ -1,0 +1,120 @@
+//! What an endpoint did with one request, and what that means.
+
+use std::time::Duration;
+
+/// The longest excerpt of an answer's body that is kept, in bytes.
+pub const EXCERPT_BYTES_MAX: usize = 1024;
+
+/// An HTTP answer, read within bounds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// How long the endpoint asked to be left alone, measured from the answer.
+    pub retry_after: Option<Duration>,
+    /// Where a redirect pointed; never followed.
+    pub location: Option<String>,
+    /// The beginning of the body, at most [`EXCERPT_BYTES_MAX`] bytes.
+    pub excerpt: String,
+}
+
+/// Why there was no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureKind {
+    /// The total deadline passed.
+    Timeout,
+    /// The name has no address.
+    Dns,
+    /// No connection could be made.
+    Connect,
+    /// The connection could not be secured.
+    Tls,
+    /// The connection broke or did not speak HTTP.
+    Transport,
+    /// The address policy refuses every address of the name.
+    AddressRefused,
+    /// The request cannot be made: a header or the URL is not sendable.
+    Unsendable,
+}
+
+/// What the endpoint did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It answered.
+    Answered(Answer),
+    /// It did not.
+    Failed {
+        /// Why.
+        kind: FailureKind,
+        /// The readable reason, without query strings and user info.
+        detail: String,
+    },
+}
+
+/// What an outcome means for the webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// 2xx: done.
+    Delivered,
+    /// 410: the endpoint wants nothing any more.
+    Gone,
+    /// Worth another attempt.
+    Retryable,
+    /// No attempt will ever succeed.
+    Unrecoverable,
+    /// The address policy refuses to send there.
+    AddressRefused,
+}
+
+impl Outcome {
+    /// The status code, when there was an answer.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Answered(answer) => Some(answer.status),
+            Self::Failed { .. } => None,
+        }
+    }
+
+    /// How long the endpoint asked to be left alone, when it did with a status that is retried.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Answered(answer) if !(200..300).contains(&answer.status) => answer.retry_after,
+            Self::Answered(_) | Self::Failed { .. } => None,
+        }
+    }
+
+    /// Whether the total deadline passed.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Failed { kind: FailureKind::Timeout, .. })
+    }
+
+    /// What the outcome means; `retry_on_status` are the webhook's own retryable statuses.
+    pub fn verdict(&self, retry_on_status: &[u16]) -> Verdict {
+        match self {
+            Self::Answered(answer) => match answer.status {
+                200..=299 => Verdict::Delivered,
+                status if retry_on_status.contains(&status) => Verdict::Retryable,
+                410 => Verdict::Gone,
+                408 | 429 | 500.. => Verdict::Retryable,
+                _ => Verdict::Unrecoverable,
+            },
+            Self::Failed { kind: FailureKind::AddressRefused, .. } => Verdict::AddressRefused,
+            Self::Failed { kind: FailureKind::Unsendable, .. } => Verdict::Unrecoverable,
+            Self::Failed { .. } => Verdict::Retryable,
+        }
+    }
+
+    /// The readable reason of a failure; `None` for a success.
+    pub fn error(&self) -> Option<String> {
+        match self {
+            Self::Answered(answer) => match (answer.status, &answer.location) {
+                (200..=299, _) => None,
+                (status @ 300..=399, Some(location)) => {
+                    Some(format!("redirects are not followed: {status} to {location}"))
+                }
+                (status, _) => Some(format!("the endpoint answered {status}")),
+            },
+            Self::Failed { detail, .. } => Some(detail.clone()),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A webhook: an accepted request, and the dispatches that hand it to a lane.
+
+use std::sync::Arc;
+
+use crate::endpoint::Endpoint;
+use crate::id::{ConfigId, WebhookId};
+use crate::secret::Secret;
+use crate::time::Timestamp;
+
+/// What the caller's bytes are, which decides how a record carries them and what `Content-Type` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PayloadKind {
+    /// A JSON text, carried unparsed.
+    Json,
+    /// Anything else, carried as base64.
+    Binary,
+}
+
+/// The caller's bytes, never rewritten (DL-4).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// The bytes as accepted.
+    pub bytes: Arc<[u8]>,
+    /// What they are.
+    pub kind: PayloadKind,
+}
+
+/// A header that the caller wants on the request; case and order are kept.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The name, in the caller's case.
+    pub name: String,
+    /// The value. It may be a credential, so it is never printed.
+    pub value: Secret,
+}
+
+impl std::fmt::Debug for Header {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}: [REDACTED]", self.name)
+    }
+}
+
+/// An accepted request. Immutable: what changes from hand-over to hand-over is in [`Dispatch`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// Its identity.
+    pub id: WebhookId,
+    /// Its tenant's configuration.
+    pub config_id: ConfigId,
+    /// Where it goes.
+    pub endpoint: Endpoint,
+    /// What it carries.
+    pub payload: Payload,
+    /// The caller's headers, in order.
+    pub headers: Vec<Header>,
+    /// The caller's key, kept for readers; the id is derived from it.
+    pub idempotency_key: Option<String>,
+    /// What requests are signed with; more than one while a key rotates. Empty: not signed.
+    pub signing_secrets: Vec<Secret>,
+    /// The number of requests at most. Bounds: 1 to [`crate::MAX_ATTEMPTS_MAX`].
+    pub max_attempts: u32,
+    /// Statuses that are retried although the rules would not.
+    pub retry_on_status: Vec<u16>,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+}
+
+/// One hand-over of a webhook to a lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dispatch {
+    /// What is handed over.
+    pub webhook: Arc<Webhook>,
+    /// Counts up at every enqueue, release, divert and deferral. 1-based.
+    pub number: u64,
+    /// The attempt that would be made next. 1-based.
+    pub attempt: u32,
+    /// When it was meant to be handed over.
+    pub scheduled_at: Timestamp,
+    /// Whether it ever waited, so that `howk.state` holds a snapshot of it.
+    pub waited: bool,
+    /// The dispatch whose dead letter this life began from; 0 in the first life.
+    pub replayed_from: u64,
+}
+
+impl Dispatch {
+    /// The first hand-over, made at acceptance.
+    pub fn first(webhook: Arc<Webhook>) -> Self {
+        let scheduled_at = webhook.created_at;
+        Self { webhook, number: 1, attempt: 1, scheduled_at, waited: false, replayed_from: 0 }
+    }
+
+    /// The next hand-over of the same attempt, no request having been made.
+    #[must_use]
+    pub fn again(&self, at: Timestamp) -> Self {
+        Self { number: self.number.saturating_add(1), scheduled_at: at, ..self.clone() }
+    }
+
+    /// The hand-over of the next attempt.
+    #[must_use]
+    pub fn next_attempt(&self, at: Timestamp) -> Self {
+        Self { attempt: self.attempt.saturating_add(1), ..self.again(at) }
+    }
+
+    /// The first hand-over of a new life, from the dead letter of this one.
+    #[must_use]
+    pub fn replay(&self, at: Timestamp) -> Self {
+        Self { attempt: 1, replayed_from: self.number, ..self.again(at) }
+    }
+
+    /// Whether this is the last attempt that its webhook may make.
+    pub fn is_last_attempt(&self) -> bool {
+        self.attempt >= self.webhook.max_attempts
+    }
+}

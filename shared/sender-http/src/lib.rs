@@ -1,0 +1,1 @@
+//! Port sender on reqwest.

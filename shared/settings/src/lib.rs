@@ -1,0 +1,1 @@
+//! HOWK_* variables and YAML to typed, validated settings.

@@ -1,0 +1,1 @@
+//! Contract suites, generators, fake receiver and reference model.

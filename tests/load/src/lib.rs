@@ -1,0 +1,1 @@
+//! howk-load measures.
