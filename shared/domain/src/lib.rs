@@ -1,19 +1,60 @@
-//! domain
+//! The nouns of howk and its four decisions: admit, settle, release, rebuild.
+//!
+//! Every decision is a plain function of (facts, policy, now, entropy) and returns an ordered list of [`Effect`]s.
+//! `delivery` calls them and is the only one who performs what they return. Deliberately absent: async, clocks,
+//! randomness, serialisation, I/O, logging; a test fails on a manifest that could bring them in.
+
+mod admit;
+mod circuit;
+mod claim;
+mod dead_letter;
+mod effect;
 mod endpoint;
 mod entropy;
+mod facts;
+mod gate;
 mod id;
+mod lane;
 mod outcome;
+mod owner;
+mod policy;
+mod rebuild;
+mod record;
+mod release;
+mod release_window;
+mod retry;
 mod secret;
+mod settle;
+mod status;
+mod tally;
 mod time;
 mod webhook;
 
-pub use endpoint::*;
-pub use entropy::*;
-pub use id::*;
-pub use outcome::*;
-pub use secret::*;
-pub use time::*;
-pub use webhook::*;
+pub use admit::{Admission, HandBack, Permit, Probes, admit, admit_effects};
+pub use circuit::{Circuit, CircuitAnswer, CircuitPolicy, Health};
+pub use claim::{ClaimFact, ClaimRequest, ClaimState, Duplicate, Fence, Owner};
+pub use dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType, Undecodable};
+pub use effect::{Effect, EndpointReport, EndpointState, Leases, Settlement, Transition, Write};
+pub use endpoint::{Endpoint, EndpointError, URL_BYTES_MAX};
+pub use entropy::Entropy;
+pub use facts::{Facts, LeaseFact, Moment, Situation, lease_holder};
+pub use gate::{Gate, GateAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD};
+pub use id::{ConfigId, EndpointHash, IdError, WebhookId};
+pub use lane::{Lane, LanePolicy, Pace, SETTLE_MARGIN, Token, Tokens};
+pub use outcome::{Answer, EXCERPT_BYTES_MAX, FailureKind, Outcome, Verdict};
+pub use owner::{OwnerDecision, OwnerState};
+pub use policy::{InflightLimits, OnStoreFailure, Policy, PolicyError, RETRY_AFTER_MAX};
+pub use rebuild::{index_entry, rebuild};
+pub use record::{DeliveryResult, Record, Topic, WaitReason, Waiting};
+pub use release::release;
+pub use release_window::{COHORT_STEP, ReleasePolicy};
+pub use retry::RetryPolicy;
+pub use secret::Secret;
+pub use settle::{Fate, Finished, Settled, follow_up, settle};
+pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};
+pub use tally::{BUCKETS_PER_WINDOW, Bucket, Tally, bucket_start, recent};
+pub use time::Timestamp;
+pub use webhook::{Dispatch, Header, Payload, PayloadKind, Webhook};
 
 /// The highest `max_attempts` that is accepted.
 pub const MAX_ATTEMPTS_MAX: u32 = 100;

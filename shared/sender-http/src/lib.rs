@@ -1,1 +1,36 @@
-//! Port sender on reqwest.
+//! Port `sender` on reqwest: makes the one HTTP request of an attempt and says what the endpoint did.
+//!
+//! Called by `delivery`'s attempt use-case through [`delivery::ports::sender::Sender`], by the scheduler's probe, and by
+//! the HTTP API for [`check_headers`] and [`check_secret`].
+//!
+//! What is deliberately absent: retries, rate limits, decisions about what an answer means (`domain` makes them), a
+//! clock (the time of the attempt is an argument), redirects, decompression, proxies (a proxy would resolve names
+//! itself, and the address check would be lost), and a DNS cache of our own.
+//!
+//! Invariants: DL-4, the accepted bytes are signed and sent without being read or copied; SE-1, no text that leaves
+//! this crate holds a secret, a header's value, a query string or user info; RT-1's input, a `Retry-After` in any of
+//! its spellings, is never read shorter than it was meant.
+//!
+//! On the wire: HTTP/1.1 or, over TLS, HTTP/2 by ALPN; TLS 1.2 (ECDHE with AEAD ciphers) and 1.3. The HTTP client keeps
+//! header names in lower case and has no way to hand an own spelling to the wire, so over HTTP/1 every name is written
+//! in title case (`X-Webhook-Id`), which is how the Go original wrote each name; HTTP/2 has only lower case.
+
+mod address;
+mod answer;
+mod config;
+mod failure;
+mod headers;
+mod resolver;
+mod retry_after;
+mod sender;
+mod signature;
+#[cfg(test)]
+mod test_receiver;
+
+pub use address::{AddressPolicy, PrivateAddresses};
+pub use config::{SenderConfig, SenderError, Signatures};
+pub use headers::{HEADERS_MAX, HeaderError, HeaderReason, check_headers};
+pub use resolver::{NAME_LOOKUP_TIMEOUT, NameLookup, SystemLookup};
+pub use retry_after::RETRY_AFTER_MAX;
+pub use sender::HttpSender;
+pub use signature::{SecretError, check_secret};

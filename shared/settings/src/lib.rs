@@ -1,1 +1,64 @@
-//! HOWK_* variables and YAML to typed, validated settings.
+//! Turns a YAML file and `HOWK_*` variables into typed, validated settings.
+//!
+//! Called once by every binary, before anything is connected. A variable wins over the file, the file over the
+//! default; the variable of `retry.base_delay` is `HOWK_RETRY_BASE_DELAY`. An empty variable counts as not set.
+//! Every mistake is collected, so one start shows all of them.
+//!
+//! Deliberately absent: policies (the wiring maps settings to `domain`), adapters, logging, and any reading of the
+//! environment after the start. Each key is declared once, in the file of its section, with its help text, default
+//! and bounds; the reader, the masked print and the reference table all come from that declaration.
+
+#[macro_use]
+mod declare;
+
+mod api;
+mod circuit_breaker;
+mod concurrency;
+mod delivery;
+mod dlq;
+mod effective;
+mod endpoints;
+mod file;
+mod kafka;
+mod kinds;
+mod log;
+mod lua;
+mod memory;
+mod metrics;
+mod mistake;
+mod reader;
+mod redis;
+mod retry;
+mod scheduler;
+mod secrets;
+mod settings;
+mod sources;
+mod transformer;
+mod ttl;
+mod unknown;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+pub use api::{Api, ApiAuth, ApiKey};
+pub use circuit_breaker::{CircuitBreaker, OnStoreFailure};
+pub use concurrency::Concurrency;
+pub use delivery::Delivery;
+pub use dlq::Dlq;
+pub use effective::{EffectiveKey, Origin};
+pub use endpoints::EndpointSettings;
+pub use kafka::{Compression, Kafka, KafkaAuth, KafkaConsumer, KafkaGroup, KafkaProducer, Topics};
+pub use log::{Log, LogFormat, LogLevel};
+pub use lua::{Lua, LuaHttp};
+pub use memory::Memory;
+pub use metrics::Metrics;
+pub use mistake::{Mistake, SettingsErrors};
+pub use redis::{Redis, RedisSentinel, RedisTimeouts};
+pub use retry::Retry;
+pub use scheduler::Scheduler;
+pub use secrets::Secrets;
+pub use settings::{Settings, load, reference};
+pub use sources::{Environment, ProcessEnvironment, Sources};
+pub use transformer::Transformer;
+pub use ttl::Ttl;

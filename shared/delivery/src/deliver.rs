@@ -1,0 +1,293 @@
+//! Use-case deliver: one dispatch, from its record to its settlement. Both lanes use it.
+//!
+//! Open, decide, send, decide, publish, close. If the process dies anywhere before the end, the record comes again:
+//! before *open* nothing happened; after it the claim runs out and is taken over; after *close* it is a duplicate.
+//! What is sent twice for it says so in its attempt's cause (DL-1, CL-1, CB-1, LN-1).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{
+    Admission, ClaimRequest, Dispatch, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner,
+    Permit, Policy, Record, SETTLE_MARGIN, Settled, Situation, Timestamp, Undecodable, WaitReason, admit,
+    admit_effects, follow_up, settle,
+};
+
+use crate::effects::perform;
+use crate::fault::{Fault, FaultKind};
+use crate::observe;
+use crate::ports::hot_state::{Change, HotState, OpenRequest};
+use crate::ports::log::{Log, LogRecord};
+use crate::ports::sender::{Request, Sender};
+use crate::ports::time::{Clock, Random};
+use crate::tally::StatsTally;
+
+/// How often a lost compare-and-set is decided again before the dispatch waits a moment.
+const DECISIONS_MAX: u32 = 3;
+/// The first pause before settling again, after a request was made and the log or the store failed; it doubles.
+const SETTLE_PAUSE: Duration = Duration::from_millis(50);
+
+/// Delivers dispatches.
+#[derive(Clone)]
+pub struct Deliver {
+    /// The source of truth.
+    pub log: Arc<dyn Log>,
+    /// Claims, leases, endpoints.
+    pub hot: Arc<dyn HotState>,
+    /// Who makes the requests.
+    pub sender: Arc<dyn Sender>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// What jitter is drawn from.
+    pub random: Arc<dyn Random>,
+    /// The counters.
+    pub stats: Arc<StatsTally>,
+    /// The numbers to go by.
+    pub policy: Arc<Policy>,
+}
+
+impl std::fmt::Debug for Deliver {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Deliver")
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who works, where, and until when.
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// The owner of its claims.
+    pub owner: Owner,
+    /// The lane.
+    pub lane: Lane,
+    /// When it ends, if it does.
+    pub deadline: Option<Timestamp>,
+}
+
+/// What became of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handled {
+    /// It may be acknowledged.
+    Done,
+    /// It must be delivered again.
+    HandedBack(HandBack),
+}
+
+impl Deliver {
+    /// Handles one record of a lane's topic.
+    ///
+    /// # Errors
+    /// A [`Fault`] when howk itself could not do its part: the record must be delivered again.
+    pub async fn handle(&self, record: LogRecord, invocation: &Invocation) -> Result<Handled, Fault> {
+        let handled = match record.value {
+            Ok(Record::Dispatch(_, dispatch)) => self.deliver(&dispatch, invocation).await,
+            Ok(other) => {
+                self.bury(misplaced(&other, record.position, self.clock.now()))
+                    .await
+            }
+            Err(undecodable) => self.bury(undecodable).await,
+        };
+        handled.inspect_err(observe::faulted)
+    }
+
+    /// Delivers one dispatch.
+    ///
+    /// # Errors
+    /// A [`Fault`] when howk itself could not do its part: the dispatch must be delivered again.
+    pub async fn deliver(&self, dispatch: &Dispatch, invocation: &Invocation) -> Result<Handled, Fault> {
+        let now = self.clock.now();
+        let moment = Moment {
+            now,
+            lane: invocation.lane,
+            remaining: invocation.deadline.map(|deadline| deadline.since(now)),
+            entropy: self.random.entropy(),
+        };
+        let mut facts = self.open(dispatch, invocation, now).await;
+        let admission = self.decide(dispatch, &mut facts, moment).await?;
+        let situation = Situation {
+            dispatch,
+            facts: &facts,
+            policy: &self.policy,
+            moment,
+        };
+        observe::decided(&admission);
+        match &admission {
+            Admission::Send(permit) | Admission::Probe(_, permit) => self.send(situation, *permit).await,
+            Admission::HandBack(reason) => {
+                // Giving back is a courtesy: what is not given back runs out by itself.
+                let given_back = perform(admit_effects(&situation, &admission), &*self.log, &*self.hot).await;
+                given_back
+                    .err()
+                    .iter()
+                    .for_each(|fault| tracing::debug!(%fault, "nothing was given back"));
+                Ok(Handled::HandedBack(*reason))
+            }
+            Admission::Divert(_) | Admission::Defer(..) | Admission::Park(_) | Admission::Drop(_) => {
+                perform(admit_effects(&situation, &admission), &*self.log, &*self.hot).await?;
+                if matches!(admission, Admission::Divert(_)) {
+                    self.stats.count(now, |counts| counts.diverted += 1);
+                }
+                Ok(Handled::Done)
+            }
+        }
+    }
+
+    async fn open(&self, dispatch: &Dispatch, invocation: &Invocation, now: Timestamp) -> Facts {
+        let timeout = self.policy.lanes.timeout(invocation.lane, dispatch);
+        let claim = ClaimRequest {
+            dispatch: dispatch.number,
+            replayed_from: dispatch.replayed_from,
+            owner: invocation.owner.clone(),
+            until: now.plus(timeout).plus(SETTLE_MARGIN),
+        };
+        let request = OpenRequest {
+            dispatch,
+            claim,
+            endpoint_limit: self.policy.inflight.endpoint,
+            domain_limit: self.policy.inflight.of_domain(dispatch.webhook.endpoint.domain()),
+            pace: (invocation.lane == Lane::Slow).then(|| self.policy.lanes.pace()),
+            now,
+        };
+        self.hot.open(request).await
+    }
+
+    /// Decides, and makes the change of state that a probe needs; who loses it decides again and finds it made.
+    async fn decide(
+        &self,
+        dispatch: &Dispatch,
+        facts: &mut Facts,
+        moment: Moment,
+    ) -> Result<Admission, Fault> {
+        for _ in 0..DECISIONS_MAX {
+            let admission = admit(&Situation {
+                dispatch,
+                facts,
+                policy: &self.policy,
+                moment,
+            });
+            let Admission::Probe(transition, _) = &admission else {
+                return Ok(admission);
+            };
+            match self.hot.change(transition).await? {
+                Change::Made(state) => {
+                    facts.endpoint = Some(state);
+                    return Ok(admission);
+                }
+                Change::Lost(state) => facts.endpoint = Some(state),
+            }
+        }
+        Ok(Admission::Defer(
+            moment.now.plus(Duration::from_secs(1)),
+            WaitReason::Circuit,
+        ))
+    }
+
+    async fn send(&self, situation: Situation<'_>, permit: Permit) -> Result<Handled, Fault> {
+        let Situation { dispatch, moment, .. } = situation;
+        let request = Request {
+            dispatch,
+            now: moment.now,
+            timeout: permit.timeout,
+        };
+        let outcome = self.sender.send(request).await;
+        let finished = Finished {
+            situation,
+            permit,
+            outcome: &outcome,
+            ended_at: self.clock.now(),
+        };
+        let Settled { fate, effects } = settle(&finished);
+        let state = self.settle_patiently(&finished, effects).await?;
+        self.note(&finished, fate);
+        if let Some(state) = state {
+            self.follow_up(&finished, state).await;
+        }
+        Ok(Handled::Done)
+    }
+
+    /// Performs the effects of a request that was made, again and again while the claim lasts: giving up would send the
+    /// webhook a second time (P19).
+    async fn settle_patiently(
+        &self,
+        finished: &Finished<'_>,
+        effects: Vec<domain::Effect>,
+    ) -> Result<Option<EndpointState>, Fault> {
+        let claimed_until = finished
+            .situation
+            .moment
+            .now
+            .plus(finished.permit.timeout)
+            .plus(SETTLE_MARGIN);
+        let mut pause = SETTLE_PAUSE;
+        loop {
+            let fault = match perform(effects.clone(), &*self.log, &*self.hot).await {
+                Ok(state) => return Ok(state),
+                Err(fault) => fault,
+            };
+            if fault.kind == FaultKind::Permanent || self.clock.now().plus(pause) >= claimed_until {
+                return Err(fault);
+            }
+            tracing::warn!(%fault, webhook_id = %finished.situation.dispatch.webhook.id, "settling again");
+            self.clock.sleep(pause).await;
+            pause = pause.saturating_mul(2);
+        }
+    }
+
+    /// Changes the endpoint's state where that is due. Dying before it is harmless: the next report finds it due again,
+    /// and a probe's lease runs out.
+    async fn follow_up(&self, finished: &Finished<'_>, mut state: EndpointState) {
+        for _ in 0..DECISIONS_MAX {
+            let Some(transition) = follow_up(finished, &state) else {
+                return;
+            };
+            match self.hot.change(&transition).await {
+                Ok(Change::Made(made)) => {
+                    let url = transition.endpoint.shown();
+                    return tracing::info!(url, circuit = ?made.circuit, gate = ?made.gate, "endpoint changed its state");
+                }
+                Ok(Change::Lost(current)) => state = current,
+                Err(fault) => return tracing::warn!(%fault, "an endpoint's change of state was not stored"),
+            }
+        }
+    }
+
+    fn note(&self, finished: &Finished<'_>, fate: Fate) {
+        let dispatch = finished.situation.dispatch;
+        let took = finished.ended_at.since(finished.situation.moment.now);
+        observe::finished(fate, took);
+        tracing::debug!(
+            webhook_id = %dispatch.webhook.id, attempt = dispatch.attempt, status = finished.outcome.status(),
+            error = finished.outcome.error(), ?took, ?fate, "attempt finished",
+        );
+        self.stats.count(finished.ended_at, |counts| match fate {
+            Fate::Delivered => counts.delivered += 1,
+            Fate::Retried(_) => counts.failed += 1,
+            Fate::MovedToSlowLane => {
+                counts.failed += 1;
+                counts.diverted += 1;
+            }
+            Fate::DeadLettered(_) => counts.exhausted += 1,
+        });
+    }
+
+    /// Dead-letters a record that cannot be read, so that it never blocks its partition.
+    async fn bury(&self, undecodable: Undecodable) -> Result<Handled, Fault> {
+        tracing::warn!(topic = undecodable.topic, position = ?undecodable.position, error = undecodable.error, "undecodable");
+        self.log.publish(vec![Record::Undecodable(undecodable)]).await?;
+        metrics::counter!(observe::UNDECODABLE).increment(1);
+        Ok(Handled::Done)
+    }
+}
+
+fn misplaced(record: &Record, position: domain::Position, at: Timestamp) -> Undecodable {
+    Undecodable {
+        topic: record.topic().name().to_owned(),
+        position,
+        key: Some(record.key().into_bytes()),
+        value: None,
+        error: "a record of another topic stood on a lane's topic".to_owned(),
+        at,
+    }
+}

@@ -1,0 +1,129 @@
+//! Use-case enqueue: from a checked request to a durable webhook.
+//!
+//! Durable first: the ids are returned only after the log acknowledged every record. What is written to the hot state
+//! after that is for readers; the lanes do not need it.
+
+use std::sync::Arc;
+
+use domain::{
+    ConfigId, Dispatch, Endpoint, Header, Lane, Payload, Record, Secret, Status, Timestamp, Webhook,
+    WebhookId, Write,
+};
+
+use crate::fault::Fault;
+use crate::observe;
+use crate::ports::hot_state::HotState;
+use crate::ports::log::Log;
+use crate::ports::sender::{AddressRefused, Sender};
+use crate::ports::time::{Clock, Random};
+use crate::tally::StatsTally;
+
+/// A webhook as its caller wants it, checked field by field.
+#[derive(Debug, Clone)]
+pub struct NewWebhook {
+    /// The tenant.
+    pub config_id: ConfigId,
+    /// Where it goes.
+    pub endpoint: Endpoint,
+    /// What it carries.
+    pub payload: Payload,
+    /// The caller's headers.
+    pub headers: Vec<Header>,
+    /// One key, one webhook, within a tenant.
+    pub idempotency_key: Option<String>,
+    /// What requests are signed with.
+    pub signing_secrets: Vec<Secret>,
+    /// The number of requests at most.
+    pub max_attempts: u32,
+    /// Statuses that are retried although the rules would not.
+    pub retry_on_status: Vec<u16>,
+}
+
+/// Accepts webhooks.
+#[derive(Clone)]
+pub struct Enqueue {
+    /// The source of truth.
+    pub log: Arc<dyn Log>,
+    /// Where readers find the status.
+    pub hot: Arc<dyn HotState>,
+    /// Who knows which addresses are refused.
+    pub sender: Arc<dyn Sender>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// What ids are drawn from.
+    pub random: Arc<dyn Random>,
+    /// The counters.
+    pub stats: Arc<StatsTally>,
+}
+
+impl std::fmt::Debug for Enqueue {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Enqueue").finish_non_exhaustive()
+    }
+}
+
+impl Enqueue {
+    /// Refuses an endpoint that could never be sent to.
+    ///
+    /// # Errors
+    /// [`AddressRefused`] with the reason for the caller.
+    pub fn vet(&self, endpoint: &Endpoint) -> Result<(), AddressRefused> {
+        self.sender.vet(endpoint)
+    }
+
+    /// Accepts webhooks, all of them in one trip to the log. The ids are in the order of `new`.
+    ///
+    /// Repeating a call with the same idempotency keys gives the same ids, and each is delivered once.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the log did not acknowledge all of them: none counts as accepted, the caller may repeat.
+    pub async fn enqueue(&self, new: Vec<NewWebhook>) -> Result<Vec<WebhookId>, Fault> {
+        let now = self.clock.now();
+        let webhooks: Vec<_> = new
+            .into_iter()
+            .map(|new| Arc::new(self.accept(new, now)))
+            .collect();
+        let records = webhooks
+            .iter()
+            .map(|webhook| Record::Dispatch(Lane::Fast, Dispatch::first(Arc::clone(webhook))))
+            .collect();
+        self.log.publish(records).await.inspect_err(observe::faulted)?;
+        metrics::counter!(observe::RECEIVED).increment(u64::try_from(webhooks.len()).unwrap_or_default());
+        self.note(&webhooks, now).await;
+        Ok(webhooks.iter().map(|webhook| webhook.id.clone()).collect())
+    }
+
+    fn accept(&self, new: NewWebhook, now: Timestamp) -> Webhook {
+        let id = match &new.idempotency_key {
+            Some(key) => WebhookId::derived(&new.config_id, key),
+            None => WebhookId::fresh(now, self.random.bits()),
+        };
+        Webhook {
+            id,
+            config_id: new.config_id,
+            endpoint: new.endpoint,
+            payload: new.payload,
+            headers: new.headers,
+            idempotency_key: new.idempotency_key,
+            signing_secrets: new.signing_secrets,
+            max_attempts: new.max_attempts,
+            retry_on_status: new.retry_on_status,
+            created_at: now,
+        }
+    }
+
+    /// Lets readers find the webhooks at once. A pending status only creates: any later one outranks it (W8).
+    async fn note(&self, webhooks: &[Arc<Webhook>], now: Timestamp) {
+        let statuses = webhooks
+            .iter()
+            .map(|webhook| Status::pending(webhook.id.clone(), webhook.config_id.clone(), 1, now))
+            .map(Write::Merge)
+            .collect();
+        if let Err(fault) = self.hot.close(statuses).await {
+            tracing::warn!(%fault, "accepted webhooks have no status yet");
+        }
+        for webhook in webhooks {
+            self.stats.enqueued(now, webhook.endpoint.hash());
+        }
+    }
+}

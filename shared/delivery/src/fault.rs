@@ -1,0 +1,73 @@
+//! A fault: howk's own part failed. What an endpoint does is an outcome, never a fault.
+
+use std::error::Error;
+use std::fmt;
+
+/// What kind of fault it is, which decides who acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FaultKind {
+    /// It may pass: hand the record back, it will come again.
+    Transient,
+    /// A limit of ours is reached: tell the caller to come back later.
+    OverLimit,
+    /// It will not pass without an operator.
+    Permanent,
+}
+
+impl FaultKind {
+    /// The stable code of the kind, which functions report as their error type.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::OverLimit => "over_limit",
+            Self::Permanent => "permanent",
+        }
+    }
+}
+
+/// A failure of the log, the store or another part of howk.
+#[derive(Debug)]
+pub struct Fault {
+    /// What kind of fault it is.
+    pub kind: FaultKind,
+    context: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Fault {
+    /// A fault without a deeper cause.
+    pub fn new(kind: FaultKind, context: impl Into<String>) -> Self {
+        Self {
+            kind,
+            context: context.into(),
+            source: None,
+        }
+    }
+
+    /// A fault with the error that caused it.
+    pub fn caused(
+        kind: FaultKind,
+        context: impl Into<String>,
+        source: impl Error + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            kind,
+            context: context.into(),
+            source: Some(Box::new(source)),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.context)
+    }
+}
+
+impl Error for Fault {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source
+            .as_deref()
+            .map(|source| -> &(dyn Error + 'static) { source })
+    }
+}

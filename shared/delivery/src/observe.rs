@@ -1,0 +1,72 @@
+//! The metrics, by name: the original's four and a counter for every decision.
+
+use domain::{Admission, Fate};
+
+/// Webhooks accepted.
+pub const RECEIVED: &str = "howk_webhooks_received_total";
+/// Requests that were made, by `outcome`.
+pub const DELIVERIES: &str = "howk_deliveries_total";
+/// How long requests took, in seconds.
+pub const DURATION: &str = "howk_delivery_duration_seconds";
+/// Webhooks that wait for their time.
+pub const QUEUE_DEPTH: &str = "howk_retry_queue_depth";
+/// Decisions, by `decision` and `reason`.
+pub const DECISIONS: &str = "howk_decisions_total";
+/// Records that could not be read.
+pub const UNDECODABLE: &str = "howk_undecodable_records_total";
+/// Due webhooks handed to a lane.
+pub const RELEASED: &str = "howk_released_total";
+/// Faults of howk's own parts, by `kind`.
+pub const FAULTS: &str = "howk_faults_total";
+
+/// The buckets of [`DURATION`], in seconds.
+pub const DURATION_BUCKETS: [f64; 10] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+
+/// Describes every metric to the recorder that is installed.
+pub fn describe() {
+    metrics::describe_counter!(RECEIVED, "Webhooks accepted.");
+    metrics::describe_counter!(DELIVERIES, "Requests made, by outcome.");
+    metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long requests took.");
+    metrics::describe_gauge!(QUEUE_DEPTH, "Webhooks that wait for their time.");
+    metrics::describe_counter!(
+        DECISIONS,
+        "Decisions made about dispatches, by decision and reason."
+    );
+    metrics::describe_counter!(
+        UNDECODABLE,
+        "Records that could not be read and were dead-lettered."
+    );
+    metrics::describe_counter!(RELEASED, "Due webhooks handed to a lane.");
+    metrics::describe_counter!(FAULTS, "Faults of howk's own parts, by kind.");
+}
+
+/// Counts a decision about a dispatch.
+pub(crate) fn decided(admission: &Admission) {
+    let (decision, reason) = match admission {
+        Admission::Send(_) => ("sent", "none"),
+        Admission::Probe(..) => ("probed", "none"),
+        Admission::Divert(reason) => ("diverted", reason.code()),
+        Admission::Defer(_, reason) => ("deferred", reason.code()),
+        Admission::Park(reason) => ("parked", reason.code()),
+        Admission::Drop(_) => ("duplicate", "none"),
+        Admission::HandBack(domain::HandBack::NoTime) => ("handed_back", "no_time"),
+        Admission::HandBack(domain::HandBack::StoreFailed) => ("handed_back", "store_failed"),
+    };
+    metrics::counter!(DECISIONS, "decision" => decision, "reason" => reason).increment(1);
+}
+
+/// Counts a request that was made.
+pub(crate) fn finished(fate: Fate, took: std::time::Duration) {
+    let outcome = match fate {
+        Fate::Delivered => "success",
+        Fate::Retried(_) | Fate::MovedToSlowLane => "failure",
+        Fate::DeadLettered(_) => "exhausted",
+    };
+    metrics::counter!(DELIVERIES, "outcome" => outcome).increment(1);
+    metrics::histogram!(DURATION).record(took.as_secs_f64());
+}
+
+/// Counts a fault.
+pub(crate) fn faulted(fault: &crate::fault::Fault) {
+    metrics::counter!(FAULTS, "kind" => fault.kind.code()).increment(1);
+}

@@ -1,0 +1,67 @@
+//! Port `endpoints`: what is known of endpoints, and what waits for their owners.
+
+use async_trait::async_trait;
+use domain::{ConfigId, EndpointHash, EndpointState, OwnerState, Timestamp, Waiting, WebhookId};
+
+use crate::fault::Fault;
+
+/// What one tenant decided about an endpoint, and what waits for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnerView {
+    /// The tenant.
+    pub config_id: ConfigId,
+    /// What it decided.
+    pub state: OwnerState,
+    /// How many webhooks are parked.
+    pub parked: u64,
+}
+
+/// What is known of an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointView {
+    /// Its identity.
+    pub hash: EndpointHash,
+    /// Its URL, when a webhook told it.
+    pub url: Option<String>,
+    /// What the receiver told everybody.
+    pub state: EndpointState,
+    /// Requests under way.
+    pub inflight: u64,
+    /// The tenants whose decision is not the normal one, or for whom webhooks are parked.
+    pub owners: Vec<OwnerView>,
+}
+
+/// Reads endpoints. Nothing is kept of an endpoint in its normal state.
+///
+/// Contract: parking a webhook and taking it out are atomic; a webhook stays parked until [`Endpoints::unpark`].
+#[async_trait]
+pub trait Endpoints: Send + Sync {
+    /// What is known of one endpoint at `now`; `None` when nothing is.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the store cannot be asked.
+    async fn endpoint(&self, hash: &EndpointHash, now: Timestamp) -> Result<Option<EndpointView>, Fault>;
+
+    /// The endpoints that are not in their normal state, by hash, those after `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the store cannot be asked.
+    async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault>;
+
+    /// Webhooks that are parked for one tenant's endpoint, at most `limit`.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the store cannot be asked.
+    async fn parked(
+        &self,
+        hash: &EndpointHash,
+        config: &ConfigId,
+        limit: usize,
+    ) -> Result<Vec<Waiting>, Fault>;
+
+    /// Takes webhooks out of a parked list, once they are scheduled.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the store cannot be asked.
+    async fn unpark(&self, hash: &EndpointHash, config: &ConfigId, ids: &[WebhookId]) -> Result<(), Fault>;
+}

@@ -1,0 +1,67 @@
+//! Hourly counters, summed in the process and written once an invocation (a server: once a second).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::{EndpointHash, Timestamp};
+
+use crate::ports::stats::{Counts, Hour, HourlyStats, Stats};
+
+/// What was counted and not written yet.
+#[derive(Default)]
+pub struct StatsTally {
+    hours: Mutex<BTreeMap<Hour, HourlyStats>>,
+    store: Option<Arc<dyn Stats>>,
+}
+
+impl std::fmt::Debug for StatsTally {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("StatsTally").finish_non_exhaustive()
+    }
+}
+
+/// The hour that a point in time falls into, UTC.
+pub const fn hour_of(at: Timestamp) -> Hour {
+    Hour(at.as_secs() / 3600)
+}
+
+impl StatsTally {
+    /// A tally that is written to `store`.
+    pub fn new(store: Arc<dyn Stats>) -> Self {
+        Self {
+            hours: Mutex::default(),
+            store: Some(store),
+        }
+    }
+
+    /// Adds to the counters of the hour of `now`.
+    pub fn count(&self, now: Timestamp, add: impl FnOnce(&mut Counts)) {
+        self.with(now, |stats| add(&mut stats.counts));
+    }
+
+    /// Counts an accepted webhook and its endpoint.
+    pub fn enqueued(&self, now: Timestamp, endpoint: &EndpointHash) {
+        self.with(now, |stats| {
+            stats.counts.enqueued += 1;
+            if !stats.endpoints.contains(endpoint) {
+                stats.endpoints.insert(endpoint.clone());
+            }
+        });
+    }
+
+    /// Writes what was counted. A failure is silent but for a log line: statistics are for people only.
+    pub async fn flush(&self) {
+        let Some(store) = &self.store else { return };
+        let hours = std::mem::take(&mut *self.hours.lock().unwrap_or_else(PoisonError::into_inner));
+        for (hour, stats) in hours {
+            if let Err(fault) = store.add(hour, &stats).await {
+                tracing::warn!(%fault, "statistics were not written");
+            }
+        }
+    }
+
+    fn with(&self, now: Timestamp, add: impl FnOnce(&mut HourlyStats)) {
+        let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
+        add(hours.entry(hour_of(now)).or_default());
+    }
+}

@@ -1,0 +1,229 @@
+//! The first decision: whether a request is made now (CL-1, CB-1, LN-1, RT-1).
+//!
+//! `delivery`'s deliver use-case calls it with the facts of one round trip. The order of the questions is the order of
+//! this file. It makes no request and writes nothing.
+
+use std::time::Duration;
+
+use crate::circuit::{Circuit, CircuitAnswer};
+use crate::claim::{ClaimFact, Duplicate, Fence};
+use crate::effect::{EndpointState, Transition};
+use crate::facts::{LeaseFact, Situation};
+use crate::gate::{Gate, GateAnswer};
+use crate::lane::{Lane, SETTLE_MARGIN, Token};
+use crate::owner::OwnerState;
+use crate::policy::OnStoreFailure;
+use crate::record::WaitReason;
+use crate::status::Cause;
+use crate::time::Timestamp;
+use crate::webhook::Dispatch;
+
+mod effects;
+pub use effects::admit_effects;
+
+/// Which probes a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Probes {
+    /// The half-open circuit's.
+    pub circuit: bool,
+    /// The gate's.
+    pub gate: bool,
+}
+
+/// Leave to make one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Permit {
+    /// The request's total deadline.
+    pub timeout: Duration,
+    /// The fence to settle with; `None` when the store could not say.
+    pub fence: Option<Fence>,
+    /// Why the request is made.
+    pub cause: Cause,
+    /// Which probes it is.
+    pub probes: Probes,
+}
+
+/// Why a record is handed back untouched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandBack {
+    /// The store cannot say whether the circuit is open.
+    StoreFailed,
+    /// The invocation ends too soon.
+    NoTime,
+}
+
+/// What to do with a dispatch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admission {
+    /// Make the request.
+    Send(Permit),
+    /// Make the request as a probe, once this change of state is stored; if another one was faster, decide again.
+    Probe(Transition, Permit),
+    /// Hand it to the slow lane.
+    Divert(WaitReason),
+    /// Wait.
+    Defer(Timestamp, WaitReason),
+    /// Keep it for its owner.
+    Park(WaitReason),
+    /// It was settled before: do nothing twice.
+    Drop(Duplicate),
+    /// Leave it to be delivered again.
+    HandBack(HandBack),
+}
+
+/// Decides what to do with a dispatch.
+pub fn admit(situation: &Situation<'_>) -> Admission {
+    let Situation {
+        dispatch,
+        facts,
+        policy,
+        moment,
+    } = situation;
+    let fence = match facts.claim {
+        ClaimFact::Settled(duplicate) => return Admission::Drop(duplicate),
+        ClaimFact::Held { until } => return Admission::Defer(until, WaitReason::Claimed),
+        ClaimFact::Taken { fence, .. } => Some(fence),
+        ClaimFact::Unknown => None,
+    };
+    match facts.owner {
+        OwnerState::Paused => return Admission::Park(WaitReason::Paused),
+        OwnerState::Disabled | OwnerState::Gone => return Admission::Park(WaitReason::Disabled),
+        OwnerState::Active => {}
+    }
+    let unknown = EndpointState::default();
+    let endpoint = match (&facts.endpoint, policy.on_store_failure) {
+        (Some(endpoint), _) => endpoint,
+        (None, OnStoreFailure::Open) => &unknown,
+        (None, OnStoreFailure::Closed) => return Admission::HandBack(HandBack::StoreFailed),
+    };
+    let probing = match probing(situation, endpoint) {
+        Ok(probing) => probing,
+        Err((until, reason)) => return Admission::Defer(until, reason),
+    };
+    if let Some(refusal) = crowded(situation, endpoint) {
+        return refusal;
+    }
+    let timeout = situation.timeout();
+    if moment
+        .remaining
+        .is_some_and(|remaining| remaining < timeout + SETTLE_MARGIN)
+    {
+        return Admission::HandBack(HandBack::NoTime);
+    }
+    let permit = Permit {
+        timeout,
+        fence,
+        cause: cause(situation),
+        probes: probing.probes,
+    };
+    match probing.change(dispatch, endpoint) {
+        Some(transition) => Admission::Probe(transition, permit),
+        None => Admission::Send(permit),
+    }
+}
+
+/// The state that a request would leave gate and circuit in, and which probes it would be.
+struct Probing {
+    circuit: Circuit,
+    gate: Option<Gate>,
+    probes: Probes,
+}
+
+impl Probing {
+    fn change(self, dispatch: &Dispatch, endpoint: &EndpointState) -> Option<Transition> {
+        (self.probes != Probes::default()).then(|| Transition {
+            endpoint: dispatch.webhook.endpoint.clone(),
+            version: endpoint.version,
+            circuit: self.circuit,
+            gate: self.gate,
+        })
+    }
+}
+
+fn probing(situation: &Situation<'_>, endpoint: &EndpointState) -> Result<Probing, (Timestamp, WaitReason)> {
+    let Situation {
+        dispatch,
+        policy,
+        moment,
+        ..
+    } = situation;
+    let now = moment.now;
+    let probe_until = now.plus(situation.timeout()).plus(SETTLE_MARGIN);
+    let mut probing = Probing {
+        circuit: endpoint.circuit,
+        gate: endpoint.gate,
+        probes: Probes::default(),
+    };
+    if let Some(gate) = &endpoint.gate {
+        match gate.answer(now) {
+            GateAnswer::Open => {}
+            GateAnswer::Closed | GateAnswer::ProbeUnderWay => {
+                let at = gate
+                    .release_at(now, moment.entropy)
+                    .plus(policy.release.cohort_delay(&dispatch.webhook.config_id));
+                return Err((at, WaitReason::Gate));
+            }
+            GateAnswer::Probe => {
+                probing.gate = Some(Gate {
+                    probe_until: Some(probe_until),
+                    ..*gate
+                });
+                probing.probes.gate = true;
+            }
+        }
+    }
+    match policy.circuit.answer(endpoint.circuit, now, probe_until) {
+        CircuitAnswer::Pass => {}
+        CircuitAnswer::Probe(circuit) => {
+            probing.circuit = circuit;
+            probing.probes.circuit = true;
+        }
+        CircuitAnswer::Wait(until) => {
+            // Spread, so that what waits for a circuit does not come back in lockstep (P3).
+            let latest = until.plus(policy.circuit.recovery_timeout() / 5);
+            return Err((moment.entropy.moment(until, latest), WaitReason::Circuit));
+        }
+    }
+    Ok(probing)
+}
+
+fn crowded(situation: &Situation<'_>, endpoint: &EndpointState) -> Option<Admission> {
+    let Situation {
+        facts,
+        policy,
+        moment,
+        ..
+    } = situation;
+    let full = facts.on_domain == LeaseFact::Full || facts.on_endpoint == LeaseFact::Full;
+    match (moment.lane, facts.token) {
+        (Lane::Fast, _) if full => Some(Admission::Divert(WaitReason::Busy)),
+        (Lane::Fast, _) => {
+            let window = policy.circuit.failure_window();
+            let slow = policy.lanes.is_known_slow(&endpoint.buckets, window, moment.now);
+            slow.then_some(Admission::Divert(WaitReason::Pace))
+        }
+        (Lane::Slow, Token::Wait(turn)) => Some(Admission::Defer(turn, WaitReason::Pace)),
+        (Lane::Slow, Token::Taken | Token::Free) if full => {
+            let soonest = moment.now.plus(policy.lanes.pace().interval);
+            let until = moment
+                .entropy
+                .moment(soonest, soonest.plus(Duration::from_secs(1)));
+            Some(Admission::Defer(until, WaitReason::Busy))
+        }
+        (Lane::Slow, Token::Taken | Token::Free) => None,
+    }
+}
+
+fn cause(situation: &Situation<'_>) -> Cause {
+    let dispatch = situation.dispatch;
+    match situation.facts.claim {
+        ClaimFact::Taken { takeover: true, .. } => Cause::Takeover,
+        ClaimFact::Taken { .. } if dispatch.attempt > 1 => Cause::Retry,
+        ClaimFact::Taken { .. } if dispatch.replayed_from > 0 => Cause::Replay,
+        ClaimFact::Taken { .. } => Cause::First,
+        ClaimFact::Settled(_) | ClaimFact::Held { .. } | ClaimFact::Unknown => Cause::Unclaimed,
+    }
+}
+
+#[cfg(test)]
+mod tests;

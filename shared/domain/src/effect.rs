@@ -1,0 +1,124 @@
+//! What a decision wants done, in order.
+//!
+//! Durable first, hot state second, forgetting last. Every effect is idempotent, and a process may die after any of
+//! them: the record that led to the decision is not acknowledged yet, so it comes again and repeats the list.
+
+use crate::circuit::Circuit;
+use crate::claim::Fence;
+use crate::dead_letter::DeadLetterEntry;
+use crate::endpoint::Endpoint;
+use crate::gate::Gate;
+use crate::id::WebhookId;
+use crate::owner::OwnerDecision;
+use crate::record::{Record, Waiting};
+use crate::status::{Attempt, Status};
+use crate::tally::{Bucket, Tally};
+use crate::time::Timestamp;
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Publish a record; its acknowledgement is awaited before what follows.
+    Publish(Record),
+    /// Write to the hot state. Neighbouring writes share one round trip, so any subset of them may survive a crash.
+    Write(Write),
+}
+
+/// The settled outcome of a claimed dispatch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// The fence that the claim gave; `None` when the store could not say, which merges the status without a claim.
+    pub fence: Option<Fence>,
+    /// What is now known of the webhook.
+    pub status: Status,
+    /// The request, if one was made.
+    pub attempt: Option<Attempt>,
+}
+
+/// What one finished request tells about its endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointReport {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The start of the bucket that the tally goes to.
+    pub bucket: Timestamp,
+    /// Buckets that began before this may be dropped.
+    pub keep_since: Timestamp,
+    /// What to add.
+    pub tally: Tally,
+    /// The gate that the endpoint asked for; the longer one of two stays.
+    pub gate: Option<Gate>,
+}
+
+/// The leases of one dispatch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leases {
+    /// Whose leases.
+    pub holder: String,
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// Whether a lease of the endpoint is held.
+    pub on_endpoint: bool,
+    /// Whether a lease of the domain is held.
+    pub on_domain: bool,
+    /// A token that was taken and not used.
+    pub unused_token: Option<crate::lane::Pace>,
+}
+
+/// One write to the hot state: atomic on its own, idempotent, in any order with its neighbours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// Puts a webhook into the due set, unless a later dispatch of it is there.
+    Schedule(Waiting),
+    /// Takes a webhook up to this dispatch out of the due set and the parked lists.
+    Unschedule(WebhookId, u64),
+    /// Puts a webhook into its endpoint's parked list.
+    Park(Waiting),
+    /// Settles a claimed dispatch; a stale fence changes nothing.
+    Settle(Settlement),
+    /// Gives a claim back that was taken and not used; a stale fence changes nothing.
+    Unclaim(WebhookId, Fence),
+    /// Merges a status.
+    Merge(Status),
+    /// Counts an outcome and merges a gate.
+    Report(EndpointReport),
+    /// Gives leases back.
+    Release(Leases),
+    /// Records an owner's decision.
+    Decide(OwnerDecision),
+    /// Lists a dead letter.
+    Index(DeadLetterEntry),
+}
+
+/// What the receiver told everybody: shared by all who send to the endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EndpointState {
+    /// Counts up with every change of circuit or gate; what a compare-and-set compares.
+    pub version: u64,
+    /// The circuit.
+    pub circuit: Circuit,
+    /// The gate, if one was asked for.
+    pub gate: Option<Gate>,
+    /// What happened lately.
+    pub buckets: Vec<Bucket>,
+}
+
+impl EndpointState {
+    /// Whether there is nothing to tell about the endpoint.
+    pub fn is_normal(&self) -> bool {
+        matches!(self.circuit, Circuit::Closed { .. }) && self.gate.is_none()
+    }
+}
+
+/// A change of an endpoint's state, made only if nobody else changed it since `version`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transition {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The version that the decision was made on.
+    pub version: u64,
+    /// The circuit from now on.
+    pub circuit: Circuit,
+    /// The gate from now on.
+    pub gate: Option<Gate>,
+}

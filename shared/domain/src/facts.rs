@@ -1,0 +1,91 @@
+//! What one round trip reads and takes before a request: the facts that `admit` decides on.
+
+use std::time::Duration;
+
+use crate::claim::ClaimFact;
+use crate::effect::{EndpointState, Leases};
+use crate::entropy::Entropy;
+use crate::lane::{Lane, Pace, Token};
+use crate::owner::OwnerState;
+use crate::policy::Policy;
+use crate::time::Timestamp;
+use crate::webhook::Dispatch;
+
+/// What became of a wish for a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeaseFact {
+    /// The lease is ours.
+    Taken,
+    /// The limit is reached.
+    Full,
+    /// There is no limit, or the store could not say: go ahead without one.
+    Unlimited,
+}
+
+/// Everything known when the decision is made. What was taken is given back unless a request follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// The claim on the dispatch.
+    pub claim: ClaimFact,
+    /// What the receiver told everybody; `None` when the store could not say.
+    pub endpoint: Option<EndpointState>,
+    /// What the tenant decided about the endpoint.
+    pub owner: OwnerState,
+    /// The lease on the endpoint.
+    pub on_endpoint: LeaseFact,
+    /// The lease on the domain.
+    pub on_domain: LeaseFact,
+    /// The slow lane's token.
+    pub token: Token,
+}
+
+impl Facts {
+    /// The leases that were taken for `dispatch`.
+    pub fn leases(&self, dispatch: &Dispatch, unused_token: Option<Pace>) -> Leases {
+        Leases {
+            holder: lease_holder(dispatch),
+            endpoint: dispatch.webhook.endpoint.clone(),
+            on_endpoint: self.on_endpoint == LeaseFact::Taken,
+            on_domain: self.on_domain == LeaseFact::Taken,
+            unused_token: unused_token.filter(|_| self.token == Token::Taken),
+        }
+    }
+}
+
+/// The name that a dispatch's leases are held under: the same at a redelivery, so that it takes no second one.
+pub fn lease_holder(dispatch: &Dispatch) -> String {
+    format!("{}:{}", dispatch.webhook.id, dispatch.number)
+}
+
+/// When and where a decision is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// The time.
+    pub now: Timestamp,
+    /// The lane.
+    pub lane: Lane,
+    /// What is left of the invocation; `None` where nothing ends it.
+    pub remaining: Option<Duration>,
+    /// The drawn number.
+    pub entropy: Entropy,
+}
+
+/// Everything that a decision looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    /// What is to be delivered.
+    pub dispatch: &'a Dispatch,
+    /// What is known about it.
+    pub facts: &'a Facts,
+    /// The numbers to go by.
+    pub policy: &'a Policy,
+    /// When and where.
+    pub moment: Moment,
+}
+
+impl Situation<'_> {
+    /// The longest that a request may take here.
+    pub fn timeout(&self) -> Duration {
+        self.policy.lanes.timeout(self.moment.lane, self.dispatch)
+    }
+}

@@ -1,0 +1,84 @@
+//! The numbers that the decisions go by, validated once.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::circuit::CircuitPolicy;
+use crate::lane::LanePolicy;
+use crate::release_window::ReleasePolicy;
+use crate::retry::RetryPolicy;
+
+/// A number that a policy cannot work with.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{field} {rule}")]
+pub struct PolicyError {
+    /// The field, as the settings name it.
+    pub field: &'static str,
+    /// What it must be.
+    pub rule: &'static str,
+}
+
+/// The error of a rule that does not hold.
+pub(crate) const fn broken(field: &'static str, rule: &'static str) -> PolicyError {
+    PolicyError { field, rule }
+}
+
+/// What happens when the store cannot say whether a circuit is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnStoreFailure {
+    /// Send nothing: the record is handed back and comes again.
+    #[default]
+    Closed,
+    /// Send as if the circuit were closed.
+    Open,
+}
+
+/// How many requests may be under way at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InflightLimits {
+    /// Per endpoint. At least 1.
+    pub endpoint: u32,
+    /// Per domain; `None` for no limit.
+    pub domain: Option<u32>,
+    /// Per domain by name, lower case; they hold even where `domain` is `None`.
+    pub domain_overrides: BTreeMap<String, u32>,
+}
+
+impl InflightLimits {
+    /// The limit of one domain, `None` for no limit.
+    pub fn of_domain(&self, domain: &str) -> Option<u32> {
+        self.domain_overrides.get(domain).copied().or(self.domain)
+    }
+}
+
+impl Default for InflightLimits {
+    fn default() -> Self {
+        Self {
+            endpoint: 50,
+            domain: None,
+            domain_overrides: BTreeMap::new(),
+        }
+    }
+}
+
+/// Everything that the decisions go by.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Policy {
+    /// When a failed attempt is repeated.
+    pub retry: RetryPolicy,
+    /// How a gate's webhooks are spread.
+    pub release: ReleasePolicy,
+    /// When a circuit opens and closes.
+    pub circuit: CircuitPolicy,
+    /// How long requests may take, and what is slow.
+    pub lanes: LanePolicy,
+    /// How many requests may be under way.
+    pub inflight: InflightLimits,
+    /// What to do when the circuit is unknown.
+    pub on_store_failure: OnStoreFailure,
+}
+
+/// The longest `Retry-After` that is honoured; longer ones count as this.
+pub const RETRY_AFTER_MAX: Duration = Duration::from_hours(168);

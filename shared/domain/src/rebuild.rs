@@ -1,0 +1,90 @@
+//! The fourth decision: what a record of the log restores of the hot state (RB-1).
+//!
+//! Order-free across keys, and repeatable: due entries keep the later dispatch, statuses, gates and decisions merge.
+
+use crate::dead_letter::{DeadLetter, DeadLetterEntry, Position};
+use crate::effect::{EndpointReport, Settlement, Write};
+use crate::record::{DeliveryResult, Record, Waiting};
+use crate::status::{Next, Phase, Status};
+use crate::tally::Tally;
+use crate::time::Timestamp;
+
+/// What one record restores. `position` is where it stands; records that restore nothing give nothing.
+pub fn rebuild(record: Record, position: Position) -> Vec<Write> {
+    match record {
+        Record::Waiting(waiting) => waits(waiting),
+        Record::Tombstone(id, through) => vec![Write::Unschedule(id, through)],
+        Record::Owner(decision) => vec![Write::Decide(decision)],
+        Record::Result(result) => vec![finished(result)],
+        Record::DeadLetter(letter) => vec![Write::Index(index_entry(&letter, position))],
+        Record::Dispatch(..) | Record::Undecodable(_) => Vec::new(),
+    }
+}
+
+/// The index entry of a dead letter that stands at `position`.
+pub fn index_entry(letter: &DeadLetter, position: Position) -> DeadLetterEntry {
+    let webhook = &letter.dispatch.webhook;
+    DeadLetterEntry {
+        id: webhook.id.clone(),
+        config_id: webhook.config_id.clone(),
+        endpoint: webhook.endpoint.hash().clone(),
+        reason_type: letter.reason_type,
+        at: letter.at,
+        position,
+    }
+}
+
+fn waits(waiting: Waiting) -> Vec<Write> {
+    let status = Write::Merge(waiting_status(&waiting));
+    let gate = waiting.gate.map(|gate| {
+        Write::Report(EndpointReport {
+            endpoint: waiting.dispatch.webhook.endpoint.clone(),
+            bucket: Timestamp::EPOCH,
+            keep_since: Timestamp::EPOCH,
+            tally: Tally::default(),
+            gate: Some(gate),
+        })
+    });
+    let parked = waiting.reason.is_parked();
+    let kept = if parked {
+        Write::Park(waiting)
+    } else {
+        Write::Schedule(waiting)
+    };
+    [Some(kept), Some(status), gate].into_iter().flatten().collect()
+}
+
+/// The status that a waiting webhook's snapshot tells: everything before its dispatch is settled.
+fn waiting_status(waiting: &Waiting) -> Status {
+    let dispatch = &waiting.dispatch;
+    let webhook = &dispatch.webhook;
+    let settled = dispatch.number.saturating_sub(1);
+    Status {
+        phase: if waiting.reason.is_parked() {
+            Phase::Parked
+        } else {
+            Phase::Waiting
+        },
+        attempts: dispatch.attempt.saturating_sub(1),
+        next: Some(Next {
+            due: waiting.due,
+            attempt: dispatch.attempt,
+        }),
+        last_error: waiting.last_error.clone(),
+        last_status: waiting.last_status,
+        ..Status::pending(
+            webhook.id.clone(),
+            webhook.config_id.clone(),
+            settled,
+            webhook.created_at,
+        )
+    }
+}
+
+fn finished(result: DeliveryResult) -> Write {
+    Write::Settle(Settlement {
+        fence: None,
+        status: result.status,
+        attempt: Some(result.attempt),
+    })
+}

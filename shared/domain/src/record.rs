@@ -1,0 +1,206 @@
+//! What crosses a process: the records of the log.
+
+use std::time::Duration;
+
+use crate::dead_letter::{DeadLetter, Undecodable};
+use crate::gate::Gate;
+use crate::id::{EndpointHash, WebhookId};
+use crate::lane::Lane;
+use crate::owner::OwnerDecision;
+use crate::status::{Attempt, Status};
+use crate::time::Timestamp;
+use crate::webhook::Dispatch;
+
+/// Why a webhook waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitReason {
+    /// An attempt failed.
+    Retry,
+    /// Its endpoint asked for rest.
+    Gate,
+    /// Its endpoint's circuit is open or half-open.
+    Circuit,
+    /// Too many requests are under way to its endpoint or domain.
+    Busy,
+    /// The slow lane's pace.
+    Pace,
+    /// Somebody else holds the claim on the same dispatch.
+    Claimed,
+    /// The invocation's time would not have sufficed.
+    NoTime,
+    /// Its owner paused the endpoint.
+    Paused,
+    /// Its owner, or a 410, disabled the endpoint.
+    Disabled,
+}
+
+impl WaitReason {
+    /// The stable code of the reason.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Gate => "gate",
+            Self::Circuit => "circuit",
+            Self::Busy => "busy",
+            Self::Pace => "pace",
+            Self::Claimed => "claimed",
+            Self::NoTime => "no_time",
+            Self::Paused => "paused",
+            Self::Disabled => "disabled",
+        }
+    }
+
+    /// Every reason, for parsers.
+    pub const ALL: [Self; 9] = [
+        Self::Retry,
+        Self::Gate,
+        Self::Circuit,
+        Self::Busy,
+        Self::Pace,
+        Self::Claimed,
+        Self::NoTime,
+        Self::Paused,
+        Self::Disabled,
+    ];
+
+    /// Whether the webhook waits for its owner, not for a time.
+    pub const fn is_parked(self) -> bool {
+        matches!(self, Self::Paused | Self::Disabled)
+    }
+}
+
+/// A webhook that waits: the value of `howk.state`, and of the due set and the parked list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The dispatch to hand over.
+    pub dispatch: Dispatch,
+    /// The lane to hand it to.
+    pub lane: Lane,
+    /// When; for a parked one, since when.
+    pub due: Timestamp,
+    /// What it waits for.
+    pub reason: WaitReason,
+    /// Its endpoint's gate, as last seen.
+    pub gate: Option<Gate>,
+    /// The last failure.
+    pub last_error: Option<String>,
+    /// What the last request was answered with.
+    pub last_status: Option<u16>,
+}
+
+/// One finished attempt: the value of `howk.results`, also the feed for analytics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryResult {
+    /// Where it went.
+    pub endpoint: EndpointHash,
+    /// The URL without its query.
+    pub url: String,
+    /// The request.
+    pub attempt: Attempt,
+    /// What is known of the webhook after it.
+    pub status: Status,
+}
+
+impl DeliveryResult {
+    /// Whether the endpoint took the webhook.
+    pub const fn is_success(&self) -> bool {
+        self.attempt.error.is_none()
+    }
+
+    /// How long the request took.
+    pub const fn took(&self) -> Duration {
+        self.attempt.took
+    }
+}
+
+/// A record of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// `howk.pending` or `howk.slow`.
+    Dispatch(Lane, Dispatch),
+    /// `howk.results`.
+    Result(DeliveryResult),
+    /// `howk.deadletter`.
+    DeadLetter(DeadLetter),
+    /// `howk.deadletter`, for a record that could not be read.
+    Undecodable(Undecodable),
+    /// `howk.state`.
+    Waiting(Waiting),
+    /// `howk.state`, null value: this webhook waits no more, up to the dispatch named.
+    Tombstone(WebhookId, u64),
+    /// `howk.state`: an owner's decision, the active state included, so that the last one always wins.
+    Owner(OwnerDecision),
+}
+
+/// The topics of the log, by what they carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Topic {
+    /// New and released webhooks.
+    Pending,
+    /// Webhooks of slow or overloaded endpoints.
+    Slow,
+    /// Finished attempts.
+    Results,
+    /// Webhooks that were given up.
+    DeadLetter,
+    /// What waits.
+    State,
+}
+
+impl Topic {
+    /// Every topic.
+    pub const ALL: [Self; 5] = [
+        Self::Pending,
+        Self::Slow,
+        Self::Results,
+        Self::DeadLetter,
+        Self::State,
+    ];
+
+    /// The topic that a lane works on.
+    pub const fn of_lane(lane: Lane) -> Self {
+        match lane {
+            Lane::Fast => Self::Pending,
+            Lane::Slow => Self::Slow,
+        }
+    }
+
+    /// The default name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "howk.pending",
+            Self::Slow => "howk.slow",
+            Self::Results => "howk.results",
+            Self::DeadLetter => "howk.deadletter",
+            Self::State => "howk.state",
+        }
+    }
+}
+
+impl Record {
+    /// The topic that the record belongs on.
+    pub const fn topic(&self) -> Topic {
+        match self {
+            Self::Dispatch(lane, _) => Topic::of_lane(*lane),
+            Self::Result(_) => Topic::Results,
+            Self::DeadLetter(_) | Self::Undecodable(_) => Topic::DeadLetter,
+            Self::Waiting(_) | Self::Tombstone(..) | Self::Owner(_) => Topic::State,
+        }
+    }
+
+    /// The record's key: what its partition is chosen by, and what compaction keeps one value of.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Dispatch(_, dispatch) => dispatch.webhook.config_id.to_string(),
+            Self::Result(result) => result.status.id.to_string(),
+            Self::DeadLetter(letter) => letter.dispatch.webhook.id.to_string(),
+            Self::Undecodable(found) => format!(
+                "{}/{}/{}",
+                found.topic, found.position.partition, found.position.offset
+            ),
+            Self::Waiting(waiting) => waiting.dispatch.webhook.id.to_string(),
+            Self::Tombstone(id, _) => id.to_string(),
+            Self::Owner(decision) => format!("owner/{}/{}", decision.endpoint, decision.config_id),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The second decision: what an outcome means, and the change of an endpoint's state that may follow.
+//!
+//! `delivery`'s deliver use-case calls [`settle`] after the request, performs the effects, and asks [`follow_up`] with
+//! the endpoint's state as the writes left it (DL-2, DL-3, RT-1, CB-1).
+
+use std::time::Duration;
+
+use crate::admit::Permit;
+use crate::circuit::Health;
+use crate::effect::{Effect, EndpointReport, EndpointState, Transition, Write};
+use crate::facts::Situation;
+use crate::gate::Gate;
+use crate::outcome::{Outcome, Verdict};
+use crate::record::{DeliveryResult, Record};
+use crate::status::{Attempt, Status};
+use crate::tally::{Tally, bucket_start, recent};
+use crate::time::Timestamp;
+
+mod effects;
+
+/// A request that was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Finished<'a> {
+    /// What was decided on.
+    pub situation: Situation<'a>,
+    /// The leave that was given.
+    pub permit: Permit,
+    /// What the endpoint did.
+    pub outcome: &'a Outcome,
+    /// When it was over; it began at the situation's moment.
+    pub ended_at: Timestamp,
+}
+
+/// What becomes of the webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Done.
+    Delivered,
+    /// Another attempt at its time.
+    Retried(Timestamp),
+    /// Another attempt at once, in the slow lane: it outlasted the fast one.
+    MovedToSlowLane,
+    /// Given up.
+    DeadLettered(crate::dead_letter::ReasonType),
+}
+
+/// What an outcome means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// What becomes of the webhook.
+    pub fate: Fate,
+    /// What to do, in order.
+    pub effects: Vec<Effect>,
+}
+
+/// Turns an outcome into effects.
+pub fn settle(finished: &Finished<'_>) -> Settled {
+    let fate = finished.fate();
+    Settled {
+        fate,
+        effects: effects::of(finished, fate),
+    }
+}
+
+/// The change of the endpoint's state that is due after its writes left it as `state`; `None` when none is.
+pub fn follow_up(finished: &Finished<'_>, state: &EndpointState) -> Option<Transition> {
+    let policy = &finished.situation.policy.circuit;
+    let health = finished.health();
+    let circuit = if finished.permit.probes.circuit {
+        policy.after_probe(state.circuit, health, finished.ended_at)
+    } else {
+        policy.after_count(state.circuit, &state.buckets, finished.ended_at)
+    };
+    let gate = if finished.permit.probes.gate {
+        finished.gate_after_probe(state.gate)
+    } else {
+        state.gate
+    };
+    let circuit = circuit.unwrap_or(state.circuit);
+    (circuit != state.circuit || gate != state.gate).then(|| Transition {
+        endpoint: finished.situation.dispatch.webhook.endpoint.clone(),
+        version: state.version,
+        circuit,
+        gate,
+    })
+}
+
+impl Finished<'_> {
+    fn verdict(&self) -> Verdict {
+        self.outcome
+            .verdict(&self.situation.dispatch.webhook.retry_on_status)
+    }
+
+    fn took(&self) -> Duration {
+        self.ended_at.since(self.situation.moment.now)
+    }
+
+    /// Whether the fast lane's short timeout cut the request off.
+    fn was_cut_short(&self) -> bool {
+        self.outcome.is_timeout() && self.permit.timeout < self.situation.policy.lanes.full_timeout()
+    }
+
+    /// What the outcome says about the endpoint; a caller's bad payload says nothing against it.
+    fn health(&self) -> Health {
+        match self.verdict() {
+            Verdict::Delivered | Verdict::Gone | Verdict::Unrecoverable
+                if self.outcome.status().is_some() =>
+            {
+                Health::Good
+            }
+            Verdict::Retryable if self.outcome.retry_after().is_none() && !self.was_cut_short() => {
+                Health::Bad
+            }
+            Verdict::Delivered
+            | Verdict::Gone
+            | Verdict::Unrecoverable
+            | Verdict::Retryable
+            | Verdict::AddressRefused => Health::Neutral,
+        }
+    }
+
+    /// The gate that the endpoint asked for.
+    fn new_gate(&self) -> Option<Gate> {
+        let asked = self
+            .outcome
+            .retry_after()
+            .filter(|_| self.verdict() == Verdict::Retryable)?;
+        Some(self.situation.policy.release.gate(asked, self.ended_at))
+    }
+
+    /// A successful probe opens the gate for everybody; a failed one makes room for the next.
+    fn gate_after_probe(&self, gate: Option<Gate>) -> Option<Gate> {
+        let gate = gate?;
+        if gate.opens_at > self.ended_at {
+            return Some(gate);
+        }
+        match self.health() {
+            Health::Good => None,
+            Health::Bad | Health::Neutral => Some(Gate {
+                probe_until: None,
+                ..gate
+            }),
+        }
+    }
+
+    fn fate(&self) -> Fate {
+        use crate::dead_letter::ReasonType;
+        match self.verdict() {
+            Verdict::Delivered => Fate::Delivered,
+            Verdict::Gone => Fate::DeadLettered(ReasonType::Gone),
+            Verdict::Unrecoverable => Fate::DeadLettered(ReasonType::Unrecoverable),
+            Verdict::AddressRefused => Fate::DeadLettered(ReasonType::AddressRefused),
+            Verdict::Retryable if self.situation.dispatch.is_last_attempt() => {
+                Fate::DeadLettered(ReasonType::Exhausted)
+            }
+            Verdict::Retryable if self.was_cut_short() => Fate::MovedToSlowLane,
+            Verdict::Retryable => Fate::Retried(self.retry_at()),
+        }
+    }
+
+    /// Backoff, but never before the endpoint's `Retry-After`, nor while its circuit will be open (RT-1).
+    fn retry_at(&self) -> Timestamp {
+        let Situation {
+            dispatch,
+            policy,
+            moment,
+            ..
+        } = self.situation;
+        let backoff = self
+            .ended_at
+            .plus(policy.retry.delay(dispatch.attempt, moment.entropy));
+        let release = self.new_gate().map_or(backoff, |gate| {
+            let cohort = policy.release.cohort_delay(&dispatch.webhook.config_id);
+            gate.release_at(self.ended_at, moment.entropy).plus(cohort)
+        });
+        let reopens = self.permit.probes.circuit && self.health() == Health::Bad;
+        let recovery = if reopens {
+            self.ended_at.plus(policy.circuit.recovery_timeout())
+        } else {
+            backoff
+        };
+        backoff.max(release).max(recovery)
+    }
+
+    fn report(&self) -> Option<EndpointReport> {
+        let Situation {
+            dispatch,
+            facts,
+            policy,
+            ..
+        } = self.situation;
+        let window = policy.circuit.failure_window();
+        let troubled = facts.endpoint.as_ref().is_none_or(|endpoint| {
+            !endpoint.is_normal()
+                || !recent(&endpoint.buckets, window, Timestamp::EPOCH, self.ended_at).is_empty()
+        });
+        let health = self.health();
+        let tally = Tally {
+            failures: u32::from(health == Health::Bad),
+            successes: u32::from(health == Health::Good && troubled),
+            slow: u32::from(self.was_cut_short() || policy.lanes.is_slow(self.took())),
+        };
+        let gate = self.new_gate();
+        let probed = self.permit.probes.circuit || self.permit.probes.gate;
+        (!tally.is_empty() || gate.is_some() || probed).then(|| EndpointReport {
+            endpoint: dispatch.webhook.endpoint.clone(),
+            bucket: bucket_start(self.ended_at, window),
+            keep_since: bucket_start(self.ended_at.minus(window), window),
+            tally,
+            gate,
+        })
+    }
+
+    fn attempt(&self) -> Attempt {
+        let Situation { dispatch, moment, .. } = self.situation;
+        Attempt {
+            number: dispatch.attempt,
+            dispatch: dispatch.number,
+            cause: self.permit.cause,
+            at: moment.now,
+            took: self.took(),
+            status: self.outcome.status(),
+            error: self.outcome.error(),
+        }
+    }
+
+    fn result(&self, status: &Status) -> Effect {
+        let endpoint = &self.situation.dispatch.webhook.endpoint;
+        Effect::Publish(Record::Result(DeliveryResult {
+            endpoint: endpoint.hash().clone(),
+            url: endpoint.shown().to_owned(),
+            attempt: self.attempt(),
+            status: status.clone(),
+        }))
+    }
+
+    fn report_and_release(&self) -> impl Iterator<Item = Effect> {
+        let leases = self.situation.facts.leases(self.situation.dispatch, None);
+        self.report()
+            .map(Write::Report)
+            .into_iter()
+            .chain([Write::Release(leases)])
+            .map(Effect::Write)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! The effects of an outcome, in order: durable first, hot state second, forgetting last.
+
+use crate::dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType};
+use crate::effect::{Effect, Settlement, Write};
+use crate::gate::Gate;
+use crate::lane::Lane;
+use crate::outcome::Outcome;
+use crate::owner::{OwnerDecision, OwnerState};
+use crate::record::{Record, WaitReason, Waiting};
+use crate::settle::{Fate, Finished};
+use crate::status::{Next, Phase, Status};
+use crate::time::Timestamp;
+use crate::webhook::Dispatch;
+
+pub(super) fn of(finished: &Finished<'_>, fate: Fate) -> Vec<Effect> {
+    match fate {
+        Fate::Delivered => delivered(finished),
+        Fate::Retried(at) => retried(finished, at),
+        Fate::MovedToSlowLane => moved(finished),
+        Fate::DeadLettered(reason) => dead_lettered(finished, reason),
+    }
+}
+
+fn delivered(finished: &Finished<'_>) -> Vec<Effect> {
+    let status = finished.status(Phase::Delivered);
+    let mut effects = vec![finished.result(&status), settled(finished, status)];
+    effects.extend(finished.report_and_release());
+    effects.extend(tombstone(finished));
+    effects
+}
+
+fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
+    let dispatch = finished.situation.dispatch;
+    let known_gate = finished
+        .situation
+        .facts
+        .endpoint
+        .as_ref()
+        .and_then(|endpoint| endpoint.gate);
+    let waiting = Waiting {
+        dispatch: Dispatch {
+            waited: true,
+            ..dispatch.next_attempt(at)
+        },
+        lane: Lane::Fast,
+        due: at,
+        reason: WaitReason::Retry,
+        gate: finished.new_gate().or(known_gate).map(Gate::settled),
+        last_error: finished.outcome.error(),
+        last_status: finished.outcome.status(),
+    };
+    let next = Some(Next {
+        due: at,
+        attempt: waiting.dispatch.attempt,
+    });
+    let status = Status {
+        next,
+        ..finished.status(Phase::Waiting)
+    };
+    let mut effects = vec![
+        finished.result(&status),
+        Effect::Publish(Record::Waiting(waiting.clone())),
+        Effect::Write(Write::Schedule(waiting)),
+        settled(finished, status),
+    ];
+    effects.extend(finished.report_and_release());
+    effects
+}
+
+fn moved(finished: &Finished<'_>) -> Vec<Effect> {
+    let dispatch = finished.situation.dispatch.next_attempt(finished.ended_at);
+    let status = Status {
+        dispatch: dispatch.number,
+        ..finished.status(Phase::Pending)
+    };
+    let mut effects = vec![
+        finished.result(&status),
+        Effect::Publish(Record::Dispatch(Lane::Slow, dispatch)),
+        settled(finished, status),
+    ];
+    effects.extend(finished.report_and_release());
+    effects
+}
+
+fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect> {
+    let dispatch = finished.situation.dispatch;
+    let webhook = &dispatch.webhook;
+    let letter = dead_letter(finished, reason_type);
+    let status = finished.status(Phase::Dead);
+    let entry = DeadLetterEntry {
+        id: webhook.id.clone(),
+        config_id: webhook.config_id.clone(),
+        endpoint: webhook.endpoint.hash().clone(),
+        reason_type,
+        at: letter.at,
+        // Filled in by the interpreter from the letter's acknowledgement.
+        position: Position::default(),
+    };
+    let gone = (reason_type == ReasonType::Gone).then(|| OwnerDecision {
+        endpoint: webhook.endpoint.hash().clone(),
+        config_id: webhook.config_id.clone(),
+        state: OwnerState::Gone,
+        decided_at: finished.ended_at,
+    });
+    let mut effects = vec![
+        Effect::Publish(Record::DeadLetter(letter)),
+        finished.result(&status),
+    ];
+    effects.extend(
+        gone.clone()
+            .map(|decision| Effect::Publish(Record::Owner(decision))),
+    );
+    effects.push(Effect::Write(Write::Index(entry)));
+    effects.extend(gone.map(|decision| Effect::Write(Write::Decide(decision))));
+    effects.push(settled(finished, status));
+    effects.extend(finished.report_and_release());
+    effects.extend(tombstone(finished));
+    effects
+}
+
+fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
+    let dispatch = finished.situation.dispatch;
+    let last_error = finished.outcome.error();
+    let cause = last_error.clone().unwrap_or_default();
+    let reason = match reason_type {
+        ReasonType::Exhausted => format!(
+            "all {} attempts failed, the last one: {cause}",
+            dispatch.webhook.max_attempts
+        ),
+        ReasonType::Gone => format!("{cause}: it wants no more webhooks and is disabled"),
+        ReasonType::Unrecoverable | ReasonType::AddressRefused | ReasonType::Undecodable => cause,
+    };
+    let response_body = match finished.outcome {
+        Outcome::Answered(answer) if !answer.excerpt.is_empty() => Some(answer.excerpt.clone()),
+        Outcome::Answered(_) | Outcome::Failed { .. } => None,
+    };
+    DeadLetter {
+        dispatch: dispatch.clone(),
+        reason_type,
+        reason,
+        last_error,
+        status: finished.outcome.status(),
+        response_body,
+        at: finished.ended_at,
+    }
+}
+
+fn settled(finished: &Finished<'_>, status: Status) -> Effect {
+    let (fence, attempt) = (finished.permit.fence, Some(finished.attempt()));
+    Effect::Write(Write::Settle(Settlement {
+        fence,
+        status,
+        attempt,
+    }))
+}
+
+fn tombstone(finished: &Finished<'_>) -> Option<Effect> {
+    let dispatch = finished.situation.dispatch;
+    dispatch
+        .waited
+        .then(|| Effect::Publish(Record::Tombstone(dispatch.webhook.id.clone(), dispatch.number)))
+}
+
+impl Finished<'_> {
+    fn status(&self, phase: Phase) -> Status {
+        let dispatch = self.situation.dispatch;
+        let webhook = &dispatch.webhook;
+        Status {
+            phase,
+            attempts: dispatch.attempt,
+            last_attempt_at: Some(self.situation.moment.now),
+            last_status: self.outcome.status(),
+            last_error: self.outcome.error(),
+            ..Status::pending(
+                webhook.id.clone(),
+                webhook.config_id.clone(),
+                dispatch.number,
+                self.ended_at,
+            )
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What is known of one webhook, ordered by (dispatch, phase) so that merging needs no clocks (ST-1).
+
+use crate::id::{ConfigId, WebhookId};
+use crate::time::Timestamp;
+
+/// The number of attempts that are kept for readers.
+pub const ATTEMPTS_KEPT: usize = 20;
+
+/// How far a dispatch has come. The order is the order of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Handed to a lane, not yet taken up.
+    Pending,
+    /// Taken up: a request may be under way.
+    Delivering,
+    /// Settled; the next dispatch has a due time.
+    Waiting,
+    /// Settled; the next dispatch waits for the owner to resume the endpoint.
+    Parked,
+    /// Settled for good: a 2xx.
+    Delivered,
+    /// Settled for good: dead-lettered.
+    Dead,
+}
+
+impl Phase {
+    /// Whether the dispatch needs no further work of its own.
+    pub const fn is_settled(self) -> bool {
+        !matches!(self, Self::Pending | Self::Delivering)
+    }
+
+    /// Whether the webhook needs no further work at all.
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Delivered | Self::Dead)
+    }
+}
+
+/// The dispatch that follows a settled one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Next {
+    /// Its due time.
+    pub due: Timestamp,
+    /// The attempt it makes. 1-based.
+    pub attempt: u32,
+}
+
+/// What is known of one webhook.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Status {
+    /// The dispatch that this is about. 1-based.
+    pub dispatch: u64,
+    /// How far it has come.
+    pub phase: Phase,
+    /// Requests made so far in this life.
+    pub attempts: u32,
+    /// What follows, while waiting or parked.
+    pub next: Option<Next>,
+    /// When the last request began.
+    pub last_attempt_at: Option<Timestamp>,
+    /// What the last request was answered with.
+    pub last_status: Option<u16>,
+    /// Why the last request failed.
+    pub last_error: Option<String>,
+    /// When this was written; for readers only, it orders nothing.
+    pub updated_at: Timestamp,
+    /// Whose webhook it is.
+    pub config_id: ConfigId,
+    /// Which webhook it is.
+    pub id: WebhookId,
+}
+
+impl Status {
+    /// The status of a webhook that has just been handed over as `dispatch`, no request made since.
+    pub fn pending(id: WebhookId, config_id: ConfigId, dispatch: u64, now: Timestamp) -> Self {
+        Self {
+            dispatch,
+            phase: Phase::Pending,
+            attempts: 0,
+            next: None,
+            last_attempt_at: None,
+            last_status: None,
+            last_error: None,
+            updated_at: now,
+            config_id,
+            id,
+        }
+    }
+
+    /// The number up to which every dispatch is settled.
+    pub const fn settled(&self) -> u64 {
+        if self.phase.is_settled() {
+            self.dispatch
+        } else {
+            self.dispatch.saturating_sub(1)
+        }
+    }
+
+    /// The further one of two statuses of one webhook. Commutative, associative and idempotent (ST-1).
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        // The derived order begins with (dispatch, phase); the other fields only make it total.
+        let updated_at = self.updated_at.max(other.updated_at);
+        let further = if other > self { other } else { self };
+        Self {
+            updated_at,
+            ..further
+        }
+    }
+}
+
+/// Why a request was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The first request of a webhook's life.
+    First,
+    /// An earlier attempt failed.
+    Retry,
+    /// The owner replayed a dead letter.
+    Replay,
+    /// The former owner of this dispatch's claim is gone; its request may have been made too.
+    Takeover,
+    /// The store could not say whether this dispatch was worked on before.
+    Unclaimed,
+}
+
+/// One request that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// 1-based within this life.
+    pub number: u32,
+    /// The dispatch that made it.
+    pub dispatch: u64,
+    /// Why it was made.
+    pub cause: Cause,
+    /// When it began.
+    pub at: Timestamp,
+    /// How long it took.
+    pub took: std::time::Duration,
+    /// What it was answered with.
+    pub status: Option<u16>,
+    /// Why it failed; `None` for a success.
+    pub error: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_status() -> impl Strategy<Value = Status> {
+        let phases = [
+            Phase::Pending,
+            Phase::Delivering,
+            Phase::Waiting,
+            Phase::Parked,
+            Phase::Delivered,
+            Phase::Dead,
+        ];
+        (
+            1_u64..4,
+            0_usize..6,
+            0_u32..3,
+            0_u64..3,
+            proptest::option::of(200_u16..203),
+        )
+            .prop_map(move |(dispatch, phase, attempts, at, last_status)| Status {
+                dispatch,
+                phase: phases[phase],
+                attempts,
+                last_status,
+                updated_at: Timestamp::from_ms(at),
+                ..Status::pending(
+                    WebhookId::fresh(Timestamp::EPOCH, 0),
+                    ConfigId::parse("t").unwrap(),
+                    dispatch,
+                    Timestamp::EPOCH,
+                )
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn st_1_merging_is_commutative_associative_and_idempotent(a in any_status(), b in any_status(), c in any_status()) {
+            let merge = |x: &Status, y: &Status| x.clone().merge(y.clone());
+            prop_assert_eq!(merge(&a, &b), merge(&b, &a));
+            prop_assert_eq!(merge(&merge(&a, &b), &c), merge(&a, &merge(&b, &c)));
+            prop_assert_eq!(merge(&a, &a), a.clone());
+            prop_assert!(merge(&a, &b).updated_at >= a.updated_at, "updated_at never goes back");
+        }
+    }
+}

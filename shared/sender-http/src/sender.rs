@@ -1,0 +1,171 @@
+//! The sender itself: one shared HTTP client, one request per attempt.
+//!
+//! Called through the port. It makes at most one request per call: the client's own retries and redirects are off. The
+//! total deadline runs from before the name lookup to the last byte that is read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use delivery::ports::sender::{AddressRefused, Health, Request, Sender};
+use domain::{Endpoint, FailureKind, Outcome};
+use reqwest::header::{HeaderValue, USER_AGENT};
+use reqwest::{Client, ClientBuilder, Method, StatusCode, Url};
+
+use crate::address::AddressPolicy;
+use crate::answer;
+use crate::config::{SenderConfig, SenderError};
+use crate::failure::{failed, outcome};
+use crate::headers::HeaderWriter;
+use crate::resolver::{NameLookup, PolicyResolver, SystemLookup};
+
+/// How long a health URL may take altogether.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest health document that is read, in bytes.
+const PROBE_BYTES_MAX: usize = 64 * 1024;
+/// The highest load figure that still means "ready".
+const PROBE_LOAD_MAX: f64 = 0.8;
+
+/// The port `sender` over HTTP. Cheap to share, expensive to make: it holds the connections.
+#[derive(Debug, Clone)]
+pub struct HttpSender {
+    client: Client,
+    policy: Arc<AddressPolicy>,
+    writer: HeaderWriter,
+}
+
+impl HttpSender {
+    /// Makes a sender that looks names up as the operating system does.
+    ///
+    /// # Errors
+    /// [`SenderError`] when the deployment is wrong.
+    pub fn new(config: SenderConfig) -> Result<Self, SenderError> {
+        Self::with_lookup(config, Arc::new(SystemLookup))
+    }
+
+    /// Makes a sender with another source of addresses, which are judged all the same.
+    ///
+    /// # Errors
+    /// [`SenderError`] when the deployment is wrong.
+    pub fn with_lookup(config: SenderConfig, lookup: Arc<dyn NameLookup>) -> Result<Self, SenderError> {
+        let policy = Arc::new(config.address_policy.clone());
+        let resolver = PolicyResolver { policy: Arc::clone(&policy), lookup };
+        let client = client_builder(&config, resolver).build().map_err(SenderError::Client)?;
+        let user_agent = HeaderValue::try_from(config.user_agent).map_err(|_| SenderError::UserAgent)?;
+        let writer = HeaderWriter { user_agent, signatures: config.signatures };
+        Ok(Self { client, policy, writer })
+    }
+
+    /// The request as it goes out, or why it cannot.
+    fn prepare(&self, request: &Request<'_>) -> Result<reqwest::Request, Outcome> {
+        let webhook = &request.dispatch.webhook;
+        let unsendable = |detail: String| failed(FailureKind::Unsendable, detail);
+        let url = Url::parse(webhook.endpoint.url());
+        let url = url.map_err(|error| unsendable(format!("not a valid URL: {error}")))?;
+        let vetted = self.policy.check_url(&url);
+        vetted.map_err(|refused| failed(FailureKind::AddressRefused, refused.reason))?;
+        let headers = self.writer.write(request).map_err(|error| unsendable(error.to_string()))?;
+        let mut prepared = reqwest::Request::new(Method::POST, url);
+        *prepared.headers_mut() = headers;
+        let body = Body(Arc::clone(&webhook.payload.bytes));
+        *prepared.body_mut() = Some(Bytes::from_owner(body).into());
+        Ok(prepared)
+    }
+
+    /// What a health URL says; `None` when it says nothing that can be understood.
+    async fn ask(&self, health_url: &Endpoint) -> Option<Health> {
+        let url = Url::parse(health_url.url()).ok()?;
+        self.policy.check_url(&url).ok()?;
+        let mut request = reqwest::Request::new(Method::GET, url);
+        request.headers_mut().insert(USER_AGENT, self.writer.user_agent.clone());
+        let mut response = self.client.execute(request).await.ok()?;
+        if response.status() != StatusCode::OK {
+            return None;
+        }
+        let mut document = Vec::new();
+        while let Some(chunk) = response.chunk().await.ok()? {
+            if document.len().saturating_add(chunk.len()) > PROBE_BYTES_MAX {
+                return None;
+            }
+            document.extend_from_slice(&chunk);
+        }
+        Some(health(&document))
+    }
+}
+
+fn client_builder(config: &SenderConfig, resolver: PolicyResolver) -> ClientBuilder {
+    // Another part of the process may have chosen a provider already; any will do.
+    rustls::crypto::ring::default_provider().install_default().ok();
+    Client::builder()
+        .connect_timeout(config.connect_timeout)
+        .pool_idle_timeout(config.pool_idle_timeout)
+        .pool_max_idle_per_host(config.max_idle_per_host)
+        .dns_resolver(resolver)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_proxy()
+        .tcp_nodelay(true)
+        .http1_title_case_headers()
+        // A receiver that writes sloppy headers has still answered.
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_ignore_invalid_headers_in_responses(true)
+}
+
+#[async_trait]
+impl Sender for HttpSender {
+    async fn send(&self, request: Request<'_>) -> Outcome {
+        let prepared = match self.prepare(&request) {
+            Ok(prepared) => prepared,
+            Err(unsent) => return unsent,
+        };
+        let mut deadline = std::pin::pin!(tokio::time::sleep(request.timeout));
+        let answered = tokio::select! {
+            biased;
+            answered = self.client.execute(prepared) => answered,
+            () = &mut deadline => {
+                return failed(FailureKind::Timeout, format!("no answer within {:?}", request.timeout));
+            }
+        };
+        match answered {
+            Ok(response) => Outcome::Answered(answer::read(response, request.now, deadline).await),
+            Err(error) => outcome(error),
+        }
+    }
+
+    fn vet(&self, endpoint: &Endpoint) -> Result<(), AddressRefused> {
+        let url = Url::parse(endpoint.url());
+        let url = url.map_err(|error| AddressRefused { reason: format!("not a valid URL: {error}") })?;
+        self.policy.check_url(&url)
+    }
+
+    async fn probe(&self, health_url: &Endpoint) -> Health {
+        let asked = tokio::time::timeout(PROBE_TIMEOUT, self.ask(health_url)).await;
+        asked.ok().flatten().unwrap_or(Health::Busy)
+    }
+}
+
+/// The accepted bytes, lent to the HTTP client without a copy.
+struct Body(Arc<[u8]>);
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Reads the load figure of a health document that came with 200.
+fn health(document: &[u8]) -> Health {
+    let parsed: Option<serde_json::Value> = serde_json::from_slice(document).ok();
+    let load = parsed.as_ref().and_then(|value| value.as_object()?.get("load"));
+    match load.map(serde_json::Value::as_f64) {
+        None => Health::Ready,
+        Some(Some(load)) if load <= PROBE_LOAD_MAX => Health::Ready,
+        Some(_) => Health::Busy,
+    }
+}
+
+#[cfg(test)]
+mod tests;

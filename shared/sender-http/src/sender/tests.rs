@@ -1,0 +1,5 @@
+mod bounds;
+mod probe;
+mod refusals;
+mod tls;
+mod wire;

@@ -1,0 +1,53 @@
+//! Settings of single endpoints, or of all whose URL fits a pattern.
+
+use std::collections::BTreeMap;
+
+use domain::Endpoint;
+use serde_json::{Value, json};
+
+use crate::kinds::{Kind, Or, Parsed, fields, map};
+use crate::reader::{Key, Reader};
+
+/// What is known beforehand about the endpoints of one pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointSettings {
+    /// A URL that answers 200 when the endpoint can take work; asked before a closed gate opens.
+    pub health_url: String,
+}
+
+/// Reads the key `endpoints`, the only one that is no section.
+pub(crate) fn read(reader: &mut Reader) -> BTreeMap<String, EndpointSettings> {
+    let key = Key {
+        path: "endpoints",
+        help: "Settings of the endpoints whose URL fits a pattern (* matches any text): where to ask for their health.",
+    };
+    let setting: Or<_> = map(EndpointKind).or(BTreeMap::new());
+    reader.read(key, setting)
+}
+
+#[derive(Debug)]
+struct EndpointKind;
+
+impl Kind for EndpointKind {
+    type Value = EndpointSettings;
+
+    fn allowed(&self) -> String {
+        "{\"health_url\": a http or https URL}".to_owned()
+    }
+
+    fn parse(&self, raw: &Value) -> Parsed<EndpointSettings> {
+        let [health_url] = fields(raw, ["health_url"])?;
+        // The URL is not shown: its query may carry a token.
+        match Endpoint::parse(health_url.as_str().unwrap_or_default()) {
+            Ok(endpoint) => Ok(EndpointSettings {
+                health_url: endpoint.url().to_owned(),
+            }),
+            Err(error) => Err(vec![format!("health_url: {error}")]),
+        }
+    }
+
+    fn show(&self, value: &EndpointSettings) -> Value {
+        let shown = value.health_url.split(['?', '#']).next().unwrap_or_default();
+        json!({ "health_url": shown })
+    }
+}

@@ -1,0 +1,172 @@
+//! Reads keys from variables, file and defaults, and remembers what it saw.
+//!
+//! Called by the declared sections. It records every key that is read, which makes the masked print, the reference
+//! table and the search for unknown keys possible without a second list. It never stops at a mistake.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::effective::{Origin, ReadKey};
+use crate::file::Found;
+use crate::kinds::{Kind, Or, plain};
+use crate::mistake::Mistake;
+
+/// A key as it is declared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key {
+    /// Its path in the file: `retry.base_delay`.
+    pub(crate) path: &'static str,
+    /// What it means, as one line or more.
+    pub(crate) help: &'static str,
+}
+
+/// The sources, and everything noticed while reading them.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pub(crate) file: Value,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) variables: BTreeMap<String, String>,
+    pub(crate) keys: Vec<ReadKey>,
+    pub(crate) mistakes: Vec<Mistake>,
+    wrong: BTreeSet<&'static str>,
+    broken: bool,
+}
+
+impl Reader {
+    /// A reader over what was found.
+    pub(crate) fn new(found: Found, variables: BTreeMap<String, String>) -> Self {
+        let mut reader = Self {
+            file: Value::Null,
+            path: None,
+            variables,
+            keys: Vec::new(),
+            mistakes: Vec::new(),
+            wrong: BTreeSet::new(),
+            broken: false,
+        };
+        match found {
+            Found::Nothing => {}
+            Found::Tree(path, tree) => {
+                reader.path = Some(path);
+                reader.file = tree;
+            }
+            Found::Broken(mistake) => {
+                reader.mistakes.push(mistake);
+                reader.broken = true;
+            }
+        }
+        reader
+    }
+
+    /// The value of a key: variable over file over default. A wrong value is noted, and the default returned.
+    pub(crate) fn read<K: Kind>(&mut self, key: Key, setting: Or<K>) -> K::Value {
+        let Or { kind, default } = setting;
+        let default_text = plain(&kind.show(&default));
+        let (value, origin) = match self.find(key.path, kind.entries_from()) {
+            None => (default, Origin::Default),
+            Some((raw, origin)) => match kind.parse(&raw) {
+                Ok(value) => (value, origin),
+                Err(problems) => {
+                    self.note(key.path, origin, problems);
+                    (default, Origin::Default)
+                }
+            },
+        };
+        self.keys.push(ReadKey {
+            path: key.path,
+            help: key.help.trim(),
+            allowed: kind.allowed(),
+            entries_from: kind.entries_from(),
+            default: default_text,
+            value: plain(&kind.show(&value)),
+            origin,
+        });
+        value
+    }
+
+    /// Notes that keys contradict each other; the first one is blamed. Silent when one of them is wrong by itself or
+    /// the file could not be read, because then the contradiction may not be real.
+    pub(crate) fn conflict(&mut self, keys: &[&'static str], problem: impl Into<String>) {
+        if self.broken || keys.iter().any(|key| self.wrong.contains(key)) {
+            return;
+        }
+        let Some(first) = keys.first() else { return };
+        self.mistakes.push(Mistake::new(place(first), problem));
+    }
+
+    fn note(&mut self, path: &'static str, origin: Origin, problems: Vec<String>) {
+        self.wrong.insert(path);
+        let source = match (origin, &self.path) {
+            (Origin::File, Some(file)) => format!(", in {}", file.display()),
+            (Origin::File | Origin::Environment | Origin::Default, _) => String::new(),
+        };
+        let mistakes = problems
+            .into_iter()
+            .map(|problem| Mistake::new(place(path), problem + &source));
+        self.mistakes.extend(mistakes);
+    }
+
+    fn find(&self, path: &str, entries_from: Option<&'static str>) -> Option<(Value, Origin)> {
+        let found = self.find_one(path);
+        let Some(prefix) = entries_from else { return found };
+        let entries = self.entries(prefix, &variable(path));
+        if entries.is_empty() {
+            return found;
+        }
+        match found.map(|(raw, _)| object(raw)) {
+            None => Some((Value::Object(entries), Origin::Environment)),
+            Some(Ok(mut map)) => {
+                map.extend(entries);
+                Some((Value::Object(map), Origin::Environment))
+            }
+            Some(Err(raw)) => Some((raw, Origin::Environment)),
+        }
+    }
+
+    fn find_one(&self, path: &str) -> Option<(Value, Origin)> {
+        if let Some(text) = self
+            .variables
+            .get(&variable(path))
+            .filter(|text| !text.is_empty())
+        {
+            return Some((Value::String(text.clone()), Origin::Environment));
+        }
+        let node = path
+            .split('.')
+            .try_fold(&self.file, |node, part| node.get(part))?;
+        (!node.is_null()).then(|| (node.clone(), Origin::File))
+    }
+
+    /// One entry for each variable that starts with `prefix`; the rest of its name, as it is spelled, is the key.
+    fn entries(&self, prefix: &str, except: &str) -> Map<String, Value> {
+        let matching = self
+            .variables
+            .iter()
+            .filter(|(name, text)| *name != except && !text.is_empty());
+        matching
+            .filter_map(|(name, text)| Some((name.strip_prefix(prefix)?, text)))
+            .filter(|(name, _)| !name.is_empty())
+            .map(|(name, text)| (name.to_owned(), Value::String(text.clone())))
+            .collect()
+    }
+}
+
+/// The variable of a key.
+pub(crate) fn variable(path: &str) -> String {
+    format!("HOWK_{}", path.replace('.', "_").to_ascii_uppercase())
+}
+
+/// How a mistake names a key.
+pub(crate) fn place(path: &str) -> String {
+    format!("{} ({path})", variable(path))
+}
+
+fn object(raw: Value) -> Result<Map<String, Value>, Value> {
+    match raw {
+        Value::Object(map) => Ok(map),
+        Value::String(text) => serde_json::from_str(&text).map_err(|_| Value::String(text)),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) => Err(other),
+    }
+}

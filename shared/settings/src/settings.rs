@@ -1,0 +1,179 @@
+//! All settings together: read, checked, shown.
+//!
+//! The crate's front. Checks between keys of two sections stand here; checks inside a section stand with it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::api::Api;
+use crate::circuit_breaker::CircuitBreaker;
+use crate::concurrency::Concurrency;
+use crate::delivery::Delivery;
+use crate::dlq::Dlq;
+use crate::effective::{EffectiveKey, ReadKey, table};
+use crate::endpoints::{self, EndpointSettings};
+use crate::file::{Found, find};
+use crate::kafka::Kafka;
+use crate::log::Log;
+use crate::lua::Lua;
+use crate::memory::Memory;
+use crate::metrics::Metrics;
+use crate::mistake::SettingsErrors;
+use crate::reader::Reader;
+use crate::redis::Redis;
+use crate::retry::Retry;
+use crate::scheduler::Scheduler;
+use crate::secrets::Secrets;
+use crate::sources::Sources;
+use crate::transformer::Transformer;
+use crate::ttl::Ttl;
+use crate::unknown;
+
+/// Reads and checks all settings.
+///
+/// # Errors
+/// Every mistake of the file and the variables at once; show them and do not start.
+pub fn load(sources: Sources<'_>) -> Result<Settings, SettingsErrors> {
+    let Sources { file, environment } = sources;
+    let variables = environment.variables();
+    let found = find(file, &variables);
+    assemble(found, variables)
+}
+
+/// The reference of all keys as a Markdown table: key, variable, default, what is allowed, meaning.
+pub fn reference() -> String {
+    table(&Settings::default().keys)
+}
+
+/// Every setting, within its bounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The HTTP interface that callers use.
+    pub api: Api,
+    /// Kafka.
+    pub kafka: Kafka,
+    /// Redis.
+    pub redis: Redis,
+    /// The requests to endpoints.
+    pub delivery: Delivery,
+    /// What a dead letter shows.
+    pub dlq: Dlq,
+    /// When a failed attempt is made again.
+    pub retry: Retry,
+    /// The circuit of an endpoint.
+    pub circuit_breaker: CircuitBreaker,
+    /// The release of due webhooks.
+    pub scheduler: Scheduler,
+    /// How long things are kept in Redis.
+    pub ttl: Ttl,
+    /// Scripts of tenants.
+    pub lua: Lua,
+    /// Limits on requests in flight.
+    pub concurrency: Concurrency,
+    /// The transformers behind `/incoming`.
+    pub transformer: Transformer,
+    /// Metrics for Prometheus.
+    pub metrics: Metrics,
+    /// Endpoints by a pattern of their URL; `*` stands for any text.
+    pub endpoints: BTreeMap<String, EndpointSettings>,
+    /// The sealing of secrets.
+    pub secrets: Secrets,
+    /// The log.
+    pub log: Log,
+    /// Limits of the embedded server.
+    pub memory: Memory,
+    keys: Vec<ReadKey>,
+    file: Option<PathBuf>,
+}
+
+impl Settings {
+    /// The value in force of every key, in the order of the reference, with secrets masked: for the log at the start.
+    pub fn effective(&self) -> Vec<EffectiveKey> {
+        self.keys.iter().map(ReadKey::effective).collect()
+    }
+
+    /// The file that was read.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    fn read(reader: &mut Reader) -> Self {
+        let mut settings = Self {
+            api: Api::read(reader),
+            kafka: Kafka::read(reader),
+            redis: Redis::read(reader),
+            delivery: Delivery::read(reader),
+            dlq: Dlq::read(reader),
+            retry: Retry::read(reader),
+            circuit_breaker: CircuitBreaker::read(reader),
+            scheduler: Scheduler::read(reader),
+            ttl: Ttl::read(reader),
+            lua: Lua::read(reader),
+            concurrency: Concurrency::read(reader),
+            transformer: Transformer::read(reader),
+            metrics: Metrics::read(reader),
+            endpoints: endpoints::read(reader),
+            secrets: Secrets::read(reader),
+            log: Log::read(reader),
+            memory: Memory::read(reader),
+            keys: Vec::new(),
+            file: reader.path.clone(),
+        };
+        settings.keys.clone_from(&reader.keys);
+        settings
+    }
+
+    fn check(&self, reader: &mut Reader) {
+        self.api.check(reader);
+        self.kafka.check(reader);
+        self.redis.check(reader);
+        self.delivery.check(reader);
+        self.retry.check(reader);
+        self.scheduler.check(reader);
+        self.transformer.check(reader);
+        if self.concurrency.inflight_ttl <= self.delivery.timeout {
+            let keys = ["concurrency.inflight_ttl", "delivery.timeout"];
+            reader.conflict(
+                &keys,
+                "must be longer than delivery.timeout, or a running request loses its place",
+            );
+        }
+        if self.ttl.retry_data_ttl < self.retry.max_delay {
+            let keys = ["ttl.retry_data_ttl", "retry.max_delay"];
+            reader.conflict(
+                &keys,
+                "must not be shorter than retry.max_delay, or waiting webhooks are deleted",
+            );
+        }
+        if self.metrics.enabled && self.metrics.port == self.api.port && self.api.port != 0 {
+            reader.conflict(
+                &["metrics.port", "api.port"],
+                format!("{} is api.port too", self.metrics.port),
+            );
+        }
+    }
+}
+
+impl Default for Settings {
+    /// The settings of a process without file and variables.
+    fn default() -> Self {
+        Self::read(&mut Reader::new(Found::Nothing, BTreeMap::new()))
+    }
+}
+
+/// Reads and checks settings from what was found.
+pub(crate) fn assemble(
+    found: Found,
+    variables: BTreeMap<String, String>,
+) -> Result<Settings, SettingsErrors> {
+    let mut reader = Reader::new(found, variables);
+    let settings = Settings::read(&mut reader);
+    settings.check(&mut reader);
+    let unknown = unknown::mistakes(&reader);
+    reader.mistakes.extend(unknown);
+    if reader.mistakes.is_empty() {
+        Ok(settings)
+    } else {
+        Err(SettingsErrors(reader.mistakes))
+    }
+}

@@ -1,0 +1,54 @@
+//! Where settings come from: one file, and the variables of the process.
+//!
+//! Binaries pass [`ProcessEnvironment`]; tests pass a map. Nothing else in the repository reads the environment.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What [`crate::load`] reads.
+pub struct Sources<'a> {
+    /// The file to read, as given on a command line; it must exist. Without one: `HOWK_CONFIG`, which must exist too,
+    /// else the first that exists of `./config.yaml`, `~/.howk/config.yaml` and `/etc/howk/config.yaml`, else none.
+    pub file: Option<PathBuf>,
+    /// The variables.
+    pub environment: &'a dyn Environment,
+}
+
+impl fmt::Debug for Sources<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Sources")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A set of variables.
+pub trait Environment {
+    /// All variables, read once; bytes that are no UTF-8 are replaced by U+FFFD.
+    fn variables(&self) -> BTreeMap<String, String>;
+}
+
+impl Environment for BTreeMap<String, String> {
+    fn variables(&self) -> BTreeMap<String, String> {
+        self.clone()
+    }
+}
+
+/// The variables of this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProcessEnvironment;
+
+impl Environment for ProcessEnvironment {
+    fn variables(&self) -> BTreeMap<String, String> {
+        std::env::vars_os()
+            .map(|(name, value)| {
+                (
+                    name.to_string_lossy().into_owned(),
+                    value.to_string_lossy().into_owned(),
+                )
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,189 @@
+//! Files and values that nobody should write: a clear mistake, never a panic or a hang.
+
+use std::path::PathBuf;
+
+use super::{line, variables};
+use crate::settings::{Settings, load};
+use crate::sources::Sources;
+
+fn load_bytes(bytes: &[u8]) -> Result<Settings, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config.yaml");
+    std::fs::write(&path, bytes).expect("a file");
+    let sources = Sources {
+        file: Some(path),
+        environment: &variables(&[]),
+    };
+    load(sources).map_err(|errors| errors.to_string())
+}
+
+fn refused(bytes: &[u8], expected: &str) {
+    let text = load_bytes(bytes).expect_err(expected);
+    assert!(
+        text.contains("config.yaml: ") && text.contains(expected),
+        "{text}"
+    );
+    assert!(text.len() < 1_000, "{text}");
+}
+
+#[test]
+fn empty_files_are_fine() {
+    for text in [
+        "",
+        "\n\n",
+        "# nothing\n",
+        "---\n",
+        "{}\n",
+        "retry:\n",
+        "retry:\n  jitter:\n",
+        "\u{feff}api:\n  port: 1\n",
+    ] {
+        assert!(
+            load_bytes(text.as_bytes()).is_ok(),
+            "{text:?}: {:?}",
+            load_bytes(text.as_bytes())
+        );
+    }
+}
+
+#[test]
+fn malformed_yaml_names_the_line() {
+    refused(b"api:\n  port: 1\n bad\n", "line 3");
+    refused(b"api: [1, 2\n", "line");
+    refused(b"api:\n\tport: 1\n", "line 2");
+    refused(b"a: 1\n---\nb: 2\n", "more than one document");
+    refused(b"a: *nowhere\n", "line 1");
+    refused(b"api: !custom {port: 1}\n", "is not valid YAML");
+    refused(b"api:\n  port: 1\n  port: 2\n", "the key \"port\" is given twice");
+}
+
+#[test]
+fn a_list_or_a_text_at_the_top_is_refused() {
+    for text in ["- api\n", "hello\n", "5\n"] {
+        refused(text.as_bytes(), "must hold sections such as");
+    }
+}
+
+#[test]
+fn bad_bytes_are_refused_with_their_line() {
+    refused(
+        b"api:\n  port: 1\nredis:\n  addr: \xff\xfe\n",
+        "is not UTF-8, from line 4 on",
+    );
+    refused(b"\x00\x01\x02", "is not valid YAML");
+}
+
+#[test]
+fn alias_bombs_end_early() {
+    let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+    for level in 1..12 {
+        let items = vec![format!("*a{}", level - 1); 10].join(",");
+        bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+    }
+    refused(bomb.as_bytes(), "the file expands to more than 100000 values");
+    refused(b"a: &a [*a]\n", "is not valid YAML");
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    for (open, count) in [("[", 100_000), ("{a: ", 100_000), ("- ", 100_000)] {
+        refused(open.repeat(count).as_bytes(), "is not valid YAML");
+    }
+    let closed = "[".repeat(50_000) + &"]".repeat(50_000);
+    refused(closed.as_bytes(), "is not valid YAML");
+}
+
+#[test]
+fn large_files_are_refused() {
+    refused(&b"# filler\n".repeat(200_000), "is larger than 1048576 bytes");
+}
+
+#[test]
+fn yaml_aliases_of_reasonable_size_work() {
+    let settings = load_bytes(b"delivery:\n  timeout: &t 20s\n  idle_conn_timeout: *t\n").expect("valid");
+    assert_eq!(settings.delivery.idle_conn_timeout.as_secs(), 20);
+}
+
+#[test]
+fn wrong_types_are_mistakes_for_every_key() {
+    let values = [
+        "[[1]]",
+        "{a: {b: 1}}",
+        "1e99",
+        "-1",
+        ".nan",
+        ".inf",
+        "99999999999999999999999999",
+        "true",
+        "\"\\u0000\"",
+    ];
+    for key in Settings::default().effective() {
+        for value in values {
+            let yaml = key
+                .key
+                .split('.')
+                .rev()
+                .fold(value.to_owned(), |inner, part| format!("{{{part}: {inner}}}"));
+            let lines = super::lines(&yaml, &[]);
+            assert!(lines.len() <= 2, "{yaml}: {lines:#?}");
+            assert!(
+                lines
+                    .iter()
+                    .all(|line| line.starts_with("HOWK_") && line.len() < 400),
+                "{lines:#?}"
+            );
+        }
+        let name = crate::reader::variable(key.key);
+        for text in [
+            "\u{0}",
+            "1e99",
+            "-1",
+            "[",
+            "{",
+            "{\"a\":",
+            "💥",
+            "[[[[",
+            "{\"a\":{\"a\":{}}}",
+        ] {
+            let lines = super::lines("", &[(&name, text)]);
+            assert!(lines.len() <= 2, "{name}={text}: {lines:#?}");
+        }
+    }
+}
+
+#[test]
+fn long_values_are_shortened() {
+    let line = line("", &[("HOWK_API_PORT", &"9".repeat(100_000))]);
+    assert!(line.len() < 250 && line.contains("999..."), "{line}");
+}
+
+#[test]
+fn a_file_that_is_no_file_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for path in [
+        folder.path().to_path_buf(),
+        folder.path().join("missing.yaml"),
+        PathBuf::from("/dev/zero"),
+    ] {
+        let sources = Sources {
+            file: Some(path.clone()),
+            environment: &variables(&[]),
+        };
+        let text = load(sources).expect_err("no file").to_string();
+        assert!(text.contains(&format!("{}: ", path.display())), "{text}");
+    }
+}
+
+#[test]
+fn zz_measure() {
+    for open in ["[", "{a: ", "- ", "? ", "{", "[a, ", "&a [", "[']',"] {
+        for count in [5_000, 10_000, 20_000] {
+            let text = open.repeat(count);
+            let out = std::process::Command::new("date").arg("+%s.%N").output().unwrap();
+            let e = crate::yaml::parse(&text).is_err();
+            let out2 = std::process::Command::new("date").arg("+%s.%N").output().unwrap();
+            let f = |o: &[u8]| String::from_utf8_lossy(o).trim().parse::<f64>().unwrap();
+            eprintln!("{open:?} {count} {e} {:.2}", f(&out2.stdout) - f(&out.stdout));
+        }
+    }
+}
