@@ -99,23 +99,15 @@ impl DeadLetterDesk {
     pub async fn replay_matching(&self, filter: &DeadLetterFilter) -> Result<Vec<WebhookId>, Fault> {
         let now = self.clock.now();
         // What dies again while this runs is not replayed in circles.
-        let until = filter
-            .until
-            .map_or(now.plus(Duration::from_millis(1)), |until| until.min(now));
-        let filter = DeadLetterFilter {
-            until: Some(until),
-            ..filter.clone()
-        };
+        let until = filter.until.map_or(now.plus(Duration::from_millis(1)), |until| until.min(now));
+        let filter = DeadLetterFilter { until: Some(until), ..filter.clone() };
         let (mut replayed, mut after) = (Vec::new(), None);
         loop {
             let entries = self.index.list(&filter, after.as_ref(), REPLAY_BATCH).await?;
             let Some(last) = entries.last() else {
                 return Ok(replayed);
             };
-            after = Some(DeadLetterCursor {
-                at: last.at,
-                id: last.id.clone(),
-            });
+            after = Some(DeadLetterCursor { at: last.at, id: last.id.clone() });
             replayed.extend(self.replay_all(entries).await?.into_iter().map(|(id, _)| id));
         }
     }
@@ -133,38 +125,25 @@ impl DeadLetterDesk {
         if leased.is_empty() {
             return Ok(Vec::new());
         }
-        let records = leased
-            .iter()
-            .map(|(_, dispatch)| Record::Dispatch(Lane::Fast, dispatch.clone()))
-            .collect();
+        let records = leased.iter().map(|(_, dispatch)| Record::Dispatch(Lane::Fast, dispatch.clone())).collect();
         self.log.publish(records).await?;
         let statuses = leased.iter().map(|(entry, dispatch)| {
-            Write::Merge(Status::pending(
-                entry.id.clone(),
-                entry.config_id.clone(),
-                dispatch.number,
-                now,
-            ))
+            Write::Merge(Status::pending(entry.id.clone(), entry.config_id.clone(), dispatch.number, now))
         });
         self.hot.close(statuses.collect()).await?;
         for (entry, _) in &leased {
             self.index.forget(entry).await?;
         }
-        Ok(leased
-            .into_iter()
-            .map(|(entry, dispatch)| (entry.id, dispatch.number))
-            .collect())
+        Ok(leased.into_iter().map(|(entry, dispatch)| (entry.id, dispatch.number)).collect())
     }
 
     async fn letter(&self, entry: &DeadLetterEntry) -> Result<Option<DeadLetter>, Fault> {
         let page = self.log.read(Topic::DeadLetter, entry.position, 1).await?;
-        Ok(page
-            .records
-            .into_iter()
-            .find(|record| record.position == entry.position)
-            .and_then(|record| match record.value {
-                Ok(Record::DeadLetter(letter)) => Some(letter),
-                Ok(_) | Err(_) => None,
-            }))
+        Ok(page.records.into_iter().find(|record| record.position == entry.position).and_then(|record| match record
+            .value
+        {
+            Ok(Record::DeadLetter(letter)) => Some(letter),
+            Ok(_) | Err(_) => None,
+        }))
     }
 }

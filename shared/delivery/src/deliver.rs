@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Admission, ClaimRequest, Dispatch, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner,
-    Permit, Policy, Record, SETTLE_MARGIN, Settled, Situation, Timestamp, Undecodable, WaitReason, admit,
-    admit_effects, follow_up, settle,
+    Admission, ClaimRequest, Dispatch, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner, Permit,
+    Policy, Record, SETTLE_MARGIN, Settled, Situation, Timestamp, Undecodable, WaitReason, admit, admit_effects,
+    follow_up, settle,
 };
 
 use crate::effects::perform;
@@ -48,10 +48,7 @@ pub struct Deliver {
 
 impl std::fmt::Debug for Deliver {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Deliver")
-            .field("policy", &self.policy)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Deliver").field("policy", &self.policy).finish_non_exhaustive()
     }
 }
 
@@ -83,10 +80,7 @@ impl Deliver {
     pub async fn handle(&self, record: LogRecord, invocation: &Invocation) -> Result<Handled, Fault> {
         let handled = match record.value {
             Ok(Record::Dispatch(_, dispatch)) => self.deliver(&dispatch, invocation).await,
-            Ok(other) => {
-                self.bury(misplaced(&other, record.position, self.clock.now()))
-                    .await
-            }
+            Ok(other) => self.bury(misplaced(&other, record.position, self.clock.now())).await,
             Err(undecodable) => self.bury(undecodable).await,
         };
         handled.inspect_err(observe::faulted)
@@ -106,22 +100,14 @@ impl Deliver {
         };
         let mut facts = self.open(dispatch, invocation, now).await;
         let admission = self.decide(dispatch, &mut facts, moment).await?;
-        let situation = Situation {
-            dispatch,
-            facts: &facts,
-            policy: &self.policy,
-            moment,
-        };
+        let situation = Situation { dispatch, facts: &facts, policy: &self.policy, moment };
         observe::decided(&admission);
         match &admission {
             Admission::Send(permit) | Admission::Probe(_, permit) => self.send(situation, *permit).await,
             Admission::HandBack(reason) => {
                 // Giving back is a courtesy: what is not given back runs out by itself.
                 let given_back = perform(admit_effects(&situation, &admission), &*self.log, &*self.hot).await;
-                given_back
-                    .err()
-                    .iter()
-                    .for_each(|fault| tracing::debug!(%fault, "nothing was given back"));
+                given_back.err().iter().for_each(|fault| tracing::debug!(%fault, "nothing was given back"));
                 Ok(Handled::HandedBack(*reason))
             }
             Admission::Divert(_) | Admission::Defer(..) | Admission::Park(_) | Admission::Drop(_) => {
@@ -154,19 +140,9 @@ impl Deliver {
     }
 
     /// Decides, and makes the change of state that a probe needs; who loses it decides again and finds it made.
-    async fn decide(
-        &self,
-        dispatch: &Dispatch,
-        facts: &mut Facts,
-        moment: Moment,
-    ) -> Result<Admission, Fault> {
+    async fn decide(&self, dispatch: &Dispatch, facts: &mut Facts, moment: Moment) -> Result<Admission, Fault> {
         for _ in 0..DECISIONS_MAX {
-            let admission = admit(&Situation {
-                dispatch,
-                facts,
-                policy: &self.policy,
-                moment,
-            });
+            let admission = admit(&Situation { dispatch, facts, policy: &self.policy, moment });
             let Admission::Probe(transition, _) = &admission else {
                 return Ok(admission);
             };
@@ -178,26 +154,14 @@ impl Deliver {
                 Change::Lost(state) => facts.endpoint = Some(state),
             }
         }
-        Ok(Admission::Defer(
-            moment.now.plus(Duration::from_secs(1)),
-            WaitReason::Circuit,
-        ))
+        Ok(Admission::Defer(moment.now.plus(Duration::from_secs(1)), WaitReason::Circuit))
     }
 
     async fn send(&self, situation: Situation<'_>, permit: Permit) -> Result<Handled, Fault> {
         let Situation { dispatch, moment, .. } = situation;
-        let request = Request {
-            dispatch,
-            now: moment.now,
-            timeout: permit.timeout,
-        };
+        let request = Request { dispatch, now: moment.now, timeout: permit.timeout };
         let outcome = self.sender.send(request).await;
-        let finished = Finished {
-            situation,
-            permit,
-            outcome: &outcome,
-            ended_at: self.clock.now(),
-        };
+        let finished = Finished { situation, permit, outcome: &outcome, ended_at: self.clock.now() };
         let Settled { fate, effects } = settle(&finished);
         let state = self.settle_patiently(&finished, effects).await?;
         self.note(&finished, fate);
@@ -214,12 +178,7 @@ impl Deliver {
         finished: &Finished<'_>,
         effects: Vec<domain::Effect>,
     ) -> Result<Option<EndpointState>, Fault> {
-        let claimed_until = finished
-            .situation
-            .moment
-            .now
-            .plus(finished.permit.timeout)
-            .plus(SETTLE_MARGIN);
+        let claimed_until = finished.situation.moment.now.plus(finished.permit.timeout).plus(SETTLE_MARGIN);
         let mut pause = SETTLE_PAUSE;
         loop {
             let fault = match perform(effects.clone(), &*self.log, &*self.hot).await {

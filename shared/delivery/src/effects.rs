@@ -25,18 +25,14 @@ pub async fn perform(
         match effect {
             Effect::Publish(record) => {
                 let mut records = vec![record];
-                while let Some(Effect::Publish(record)) =
-                    effects.next_if(|next| matches!(next, Effect::Publish(_)))
-                {
+                while let Some(Effect::Publish(record)) = effects.next_if(|next| matches!(next, Effect::Publish(_))) {
                     records.push(record);
                 }
                 letter_at = publish(log, records).await?.or(letter_at);
             }
             Effect::Write(write) => {
                 let mut writes = vec![located(write, letter_at)];
-                while let Some(Effect::Write(write)) =
-                    effects.next_if(|next| matches!(next, Effect::Write(_)))
-                {
+                while let Some(Effect::Write(write)) = effects.next_if(|next| matches!(next, Effect::Write(_))) {
                     writes.push(located(write, letter_at));
                 }
                 state = hot.close(writes).await?.or(state);
@@ -48,9 +44,7 @@ pub async fn perform(
 
 /// Publishes records and returns where the dead letter among them stands.
 async fn publish(log: &dyn Log, records: Vec<Record>) -> Result<Option<Position>, Fault> {
-    let letter = records
-        .iter()
-        .position(|record| matches!(record, Record::DeadLetter(_)));
+    let letter = records.iter().position(|record| matches!(record, Record::DeadLetter(_)));
     let positions = log.publish(records).await?;
     Ok(letter.and_then(|index| positions.get(index).copied()))
 }

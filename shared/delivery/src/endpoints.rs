@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    ConfigId, Dispatch, Endpoint, EndpointHash, Gate, HEALTH_PROBE_LEAD, Health, Lane, OwnerDecision,
-    OwnerState, Record, Transition, WaitReason, Waiting, WebhookId, Write,
+    ConfigId, Dispatch, Endpoint, EndpointHash, Gate, HEALTH_PROBE_LEAD, Health, Lane, OwnerDecision, OwnerState,
+    Record, Transition, WaitReason, Waiting, Write,
 };
 
 use crate::fault::Fault;
@@ -39,10 +39,7 @@ pub struct EndpointDesk {
 
 impl std::fmt::Debug for EndpointDesk {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("EndpointDesk")
-            .field("health_urls", &self.health_urls)
-            .finish_non_exhaustive()
+        formatter.debug_struct("EndpointDesk").field("health_urls", &self.health_urls).finish_non_exhaustive()
     }
 }
 
@@ -53,10 +50,7 @@ pub struct HealthUrls(pub Vec<(String, Endpoint)>);
 impl HealthUrls {
     /// The health URL of a domain: the first pattern that fits.
     pub fn of(&self, domain: &str) -> Option<&Endpoint> {
-        self.0
-            .iter()
-            .find(|(pattern, _)| fits(pattern, domain))
-            .map(|(_, url)| url)
+        self.0.iter().find(|(pattern, _)| fits(pattern, domain)).map(|(_, url)| url)
     }
 }
 
@@ -81,11 +75,7 @@ impl EndpointDesk {
     ///
     /// # Errors
     /// A [`Fault`] of the store.
-    pub async fn troubled(
-        &self,
-        after: Option<&EndpointHash>,
-        limit: usize,
-    ) -> Result<Vec<EndpointView>, Fault> {
+    pub async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointView>, Fault> {
         let hashes = self.endpoints.troubled(after, limit).await?;
         let views = futures::future::try_join_all(hashes.iter().map(|hash| self.view(hash))).await?;
         Ok(views.into_iter().flatten().collect())
@@ -98,25 +88,12 @@ impl EndpointDesk {
     ///
     /// # Errors
     /// A [`Fault`] of the log or the store.
-    pub async fn decide(
-        &self,
-        hash: &EndpointHash,
-        config: &ConfigId,
-        state: OwnerState,
-    ) -> Result<u64, Fault> {
-        let decision = OwnerDecision {
-            endpoint: hash.clone(),
-            config_id: config.clone(),
-            state,
-            decided_at: self.clock.now(),
-        };
+    pub async fn decide(&self, hash: &EndpointHash, config: &ConfigId, state: OwnerState) -> Result<u64, Fault> {
+        let decision =
+            OwnerDecision { endpoint: hash.clone(), config_id: config.clone(), state, decided_at: self.clock.now() };
         self.log.publish(vec![Record::Owner(decision.clone())]).await?;
         self.hot.close(vec![Write::Decide(decision)]).await?;
-        if state == OwnerState::Active {
-            self.unpark(hash, config).await
-        } else {
-            Ok(0)
-        }
+        if state == OwnerState::Active { self.unpark(hash, config).await } else { Ok(0) }
     }
 
     /// Schedules everything that is parked for a tenant's endpoint: snapshot, due entry, and only then off the list.
@@ -127,35 +104,22 @@ impl EndpointDesk {
             if parked.is_empty() {
                 return Ok(unparked);
             }
-            let ids: Vec<WebhookId> = parked
-                .iter()
-                .map(|waiting| waiting.dispatch.webhook.id.clone())
-                .collect();
             let due: Vec<Waiting> = parked.into_iter().map(|waiting| self.due_now(waiting)).collect();
-            self.log
-                .publish(due.iter().cloned().map(Record::Waiting).collect())
-                .await?;
-            self.hot
-                .close(due.into_iter().map(Write::Schedule).collect())
-                .await?;
-            self.endpoints.unpark(hash, config, &ids).await?;
-            unparked += u64::try_from(ids.len()).unwrap_or_default();
+            unparked += u64::try_from(due.len()).unwrap_or_default();
+            self.log.publish(due.iter().cloned().map(Record::Waiting).collect()).await?;
+            self.hot.close(due.iter().cloned().map(Write::Schedule).collect()).await?;
+            let forget = due.into_iter().map(|waiting| {
+                let id = waiting.dispatch.webhook.id.clone();
+                Write::Unpark(hash.clone(), config.clone(), id, waiting.dispatch.number)
+            });
+            self.hot.close(forget.collect()).await?;
         }
     }
 
     fn due_now(&self, waiting: Waiting) -> Waiting {
         let now = self.clock.now();
-        let dispatch = Dispatch {
-            scheduled_at: now,
-            ..waiting.dispatch
-        };
-        Waiting {
-            dispatch,
-            lane: Lane::Fast,
-            due: now,
-            reason: WaitReason::Retry,
-            ..waiting
-        }
+        let dispatch = Dispatch { scheduled_at: now, ..waiting.dispatch };
+        Waiting { dispatch, lane: Lane::Fast, due: now, reason: WaitReason::Retry, ..waiting }
     }
 
     /// Looks through the troubled endpoints: asks the health URLs of gates that are about to open, and unparks what was
@@ -171,10 +135,7 @@ impl EndpointDesk {
             after = Some(last.hash.clone());
             futures::future::try_join_all(views.iter().map(|view| self.probe_gate(view))).await?;
             for view in &views {
-                for owner in view
-                    .owners
-                    .iter()
-                    .filter(|owner| owner.state == OwnerState::Active && owner.parked > 0)
+                for owner in view.owners.iter().filter(|owner| owner.state == OwnerState::Active && owner.parked > 0)
                 {
                     self.unpark(&view.hash, &owner.config_id).await?;
                 }
@@ -190,11 +151,7 @@ impl EndpointDesk {
             sender::Health::Ready => Health::Good,
             sender::Health::Busy => Health::Bad,
         };
-        tracing::info!(
-            url = endpoint.shown(),
-            ?health,
-            "asked a health URL before its gate opens"
-        );
+        tracing::info!(url = endpoint.shown(), ?health, "asked a health URL before its gate opens");
         let transition = Transition {
             endpoint,
             version: view.state.version,

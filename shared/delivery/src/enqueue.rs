@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use domain::{
-    ConfigId, Dispatch, Endpoint, Header, Lane, Payload, Record, Secret, Status, Timestamp, Webhook,
-    WebhookId, Write,
+    ConfigId, Dispatch, Endpoint, Header, Lane, Payload, Record, Secret, Status, Timestamp, Webhook, WebhookId, Write,
 };
 
 use crate::fault::Fault;
@@ -79,10 +78,7 @@ impl Enqueue {
     /// A [`Fault`] when the log did not acknowledge all of them: none counts as accepted, the caller may repeat.
     pub async fn enqueue(&self, new: Vec<NewWebhook>) -> Result<Vec<WebhookId>, Fault> {
         let now = self.clock.now();
-        let webhooks: Vec<_> = new
-            .into_iter()
-            .map(|new| Arc::new(self.accept(new, now)))
-            .collect();
+        let webhooks: Vec<_> = new.into_iter().map(|new| Arc::new(self.accept(new, now))).collect();
         let records = webhooks
             .iter()
             .map(|webhook| Record::Dispatch(Lane::Fast, Dispatch::first(Arc::clone(webhook))))

@@ -37,24 +37,12 @@ pub struct Fault {
 impl Fault {
     /// A fault without a deeper cause.
     pub fn new(kind: FaultKind, context: impl Into<String>) -> Self {
-        Self {
-            kind,
-            context: context.into(),
-            source: None,
-        }
+        Self { kind, context: context.into(), source: None }
     }
 
     /// A fault with the error that caused it.
-    pub fn caused(
-        kind: FaultKind,
-        context: impl Into<String>,
-        source: impl Error + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            kind,
-            context: context.into(),
-            source: Some(Box::new(source)),
-        }
+    pub fn caused(kind: FaultKind, context: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { kind, context: context.into(), source: Some(Box::new(source)) }
     }
 }
 
@@ -66,8 +54,6 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source
-            .as_deref()
-            .map(|source| -> &(dyn Error + 'static) { source })
+        self.source.as_deref().map(|source| -> &(dyn Error + 'static) { source })
     }
 }

@@ -28,14 +28,8 @@ pub fn describe() {
     metrics::describe_counter!(DELIVERIES, "Requests made, by outcome.");
     metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long requests took.");
     metrics::describe_gauge!(QUEUE_DEPTH, "Webhooks that wait for their time.");
-    metrics::describe_counter!(
-        DECISIONS,
-        "Decisions made about dispatches, by decision and reason."
-    );
-    metrics::describe_counter!(
-        UNDECODABLE,
-        "Records that could not be read and were dead-lettered."
-    );
+    metrics::describe_counter!(DECISIONS, "Decisions made about dispatches, by decision and reason.");
+    metrics::describe_counter!(UNDECODABLE, "Records that could not be read and were dead-lettered.");
     metrics::describe_counter!(RELEASED, "Due webhooks handed to a lane.");
     metrics::describe_counter!(FAULTS, "Faults of howk's own parts, by kind.");
 }

@@ -98,12 +98,7 @@ impl Rebuild {
     ///
     /// # Errors
     /// A [`Fault`] of the log or the store; calling again goes on where this stopped.
-    pub async fn run(
-        &self,
-        owner: &Owner,
-        when: When,
-        deadline: Option<Timestamp>,
-    ) -> Result<Rebuilt, Fault> {
+    pub async fn run(&self, owner: &Owner, when: When, deadline: Option<Timestamp>) -> Result<Rebuilt, Fault> {
         let whole = self.is_whole().await?;
         let now = self.clock.now();
         let Some((fence, cursor)) = self.recovery.lock(owner, now, now.plus(LOCK_TIME)).await? else {
@@ -114,12 +109,7 @@ impl Rebuild {
         if whole && !fresh && usize::try_from(cursor.phase).is_ok_and(|phase| phase >= PHASES.len()) {
             return Ok(Rebuilt::Whole);
         }
-        let mut run = Run {
-            owner,
-            deadline,
-            fence,
-            cursor,
-        };
+        let mut run = Run { owner, deadline, fence, cursor };
         self.phases(&mut run).await
     }
 
@@ -134,11 +124,7 @@ impl Rebuild {
                 Step::Late => return Ok(Rebuilt::Unfinished(run.cursor.clone())),
                 Step::Superseded => return Ok(Rebuilt::Busy),
             }
-            run.cursor = Cursor {
-                phase: run.cursor.phase + 1,
-                replayed: run.cursor.replayed,
-                ..Cursor::default()
-            };
+            run.cursor = Cursor { phase: run.cursor.phase + 1, replayed: run.cursor.replayed, ..Cursor::default() };
             if !self.recovery.advance(run.fence, &run.cursor).await? {
                 return Ok(Rebuilt::Busy);
             }
@@ -147,27 +133,15 @@ impl Rebuild {
             }
         }
         let fingerprint = self.recovery.fingerprint().await?;
-        tracing::info!(
-            replayed = run.cursor.replayed,
-            fingerprint,
-            "the hot state is rebuilt"
-        );
-        Ok(Rebuilt::Done {
-            replayed: run.cursor.replayed,
-            fingerprint,
-        })
+        tracing::info!(replayed = run.cursor.replayed, fingerprint, "the hot state is rebuilt");
+        Ok(Rebuilt::Done { replayed: run.cursor.replayed, fingerprint })
     }
 
     /// Reads where the topic ends before its first record. Backward phases begin there.
     async fn begin_phase(&self, run: &mut Run<'_>, topic: Topic) -> Result<(), Fault> {
         let extents = self.log.extents(topic).await?;
-        let (starts, ends): (Vec<u64>, Vec<u64>) =
-            extents.iter().map(|extent| (extent.start, extent.end)).unzip();
-        (run.cursor.offsets, run.cursor.ends) = if topic == Topic::State {
-            (starts, ends)
-        } else {
-            (ends, starts)
-        };
+        let (starts, ends): (Vec<u64>, Vec<u64>) = extents.iter().map(|extent| (extent.start, extent.end)).unzip();
+        (run.cursor.offsets, run.cursor.ends) = if topic == Topic::State { (starts, ends) } else { (ends, starts) };
         Ok(())
     }
 
@@ -186,26 +160,9 @@ impl Rebuild {
                 return Ok(Step::Superseded);
             }
             let next = if topic == Topic::State {
-                self.forward(
-                    run,
-                    Extent {
-                        partition,
-                        start: offset,
-                        end,
-                    },
-                )
-                .await?
+                self.forward(run, Extent { partition, start: offset, end }).await?
             } else {
-                self.backward(
-                    run,
-                    topic,
-                    Extent {
-                        partition,
-                        start: end,
-                        end: offset,
-                    },
-                )
-                .await?
+                self.backward(run, topic, Extent { partition, start: end, end: offset }).await?
             };
             run.reached(partition, next);
             if !self.recovery.advance(run.fence, &run.cursor).await? {
@@ -216,44 +173,20 @@ impl Rebuild {
     }
 
     async fn forward(&self, run: &mut Run<'_>, rest: Extent) -> Result<u64, Fault> {
-        let from = Position {
-            partition: rest.partition,
-            offset: rest.start,
-        };
+        let from = Position { partition: rest.partition, offset: rest.start };
         let page = self.log.read(Topic::State, from, PAGE).await?;
-        let before_end = page
-            .records
-            .into_iter()
-            .filter(|record| record.position.offset < rest.end)
-            .collect();
+        let before_end = page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
         self.restore(run, before_end).await?;
         // A page that moved nothing means that the rest was compacted away.
-        Ok(if page.next > rest.start {
-            page.next.min(rest.end)
-        } else {
-            rest.end
-        })
+        Ok(if page.next > rest.start { page.next.min(rest.end) } else { rest.end })
     }
 
     async fn backward(&self, run: &mut Run<'_>, topic: Topic, rest: Extent) -> Result<u64, Fault> {
         let page_len = u64::try_from(PAGE).unwrap_or(u64::MAX);
         let start = rest.end.saturating_sub(page_len).max(rest.start);
-        let page = self
-            .log
-            .read(
-                topic,
-                Position {
-                    partition: rest.partition,
-                    offset: start,
-                },
-                PAGE,
-            )
-            .await?;
-        let mut records: Vec<_> = page
-            .records
-            .into_iter()
-            .filter(|record| record.position.offset < rest.end)
-            .collect();
+        let page = self.log.read(topic, Position { partition: rest.partition, offset: start }, PAGE).await?;
+        let mut records: Vec<_> =
+            page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
         if topic == Topic::DeadLetter {
             records = self.still_dead(records).await?;
         }
@@ -268,11 +201,7 @@ impl Rebuild {
             .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position)))
             .flatten()
             .collect();
-        if writes.is_empty() {
-            Ok(())
-        } else {
-            self.hot.close(writes).await.map(drop)
-        }
+        if writes.is_empty() { Ok(()) } else { self.hot.close(writes).await.map(drop) }
     }
 
     /// Leaves out dead letters that were replayed: their webhooks have gone further since.
@@ -288,24 +217,15 @@ impl Rebuild {
             .collect();
         let ids: Vec<_> = letters.iter().map(|(id, ..)| id.clone()).collect();
         let statuses = self.statuses.statuses(&ids).await?;
-        let dead = letters
-            .into_iter()
-            .zip(statuses)
-            .filter(|((_, number, _), status)| {
-                status
-                    .as_ref()
-                    .is_none_or(|status| status.phase == Phase::Dead && status.dispatch <= *number)
-            });
+        let dead = letters.into_iter().zip(statuses).filter(|((_, number, _), status)| {
+            status.as_ref().is_none_or(|status| status.phase == Phase::Dead && status.dispatch <= *number)
+        });
         Ok(dead.map(|((.., record), _)| record).collect())
     }
 
     async fn set_epoch(&self, run: &Run<'_>) -> Result<bool, Fault> {
         let number = self.recovery.epoch().await?.map_or(1, |epoch| epoch.number + 1);
-        let epoch = Epoch {
-            number,
-            completed_at: self.clock.now(),
-            replayed: run.cursor.replayed,
-        };
+        let epoch = Epoch { number, completed_at: self.clock.now(), replayed: run.cursor.replayed };
         self.recovery.complete(run.fence, &epoch).await
     }
 }
@@ -314,16 +234,11 @@ impl Run<'_> {
     /// The first partition that is not done, with its next offset and the one to stop at.
     fn unread(&self) -> Option<(u32, u64, u64)> {
         let offsets = self.cursor.offsets.iter().zip(&self.cursor.ends).zip(0_u32..);
-        offsets
-            .map(|((offset, end), partition)| (partition, *offset, *end))
-            .find(|(_, offset, end)| offset != end)
+        offsets.map(|((offset, end), partition)| (partition, *offset, *end)).find(|(_, offset, end)| offset != end)
     }
 
     fn reached(&mut self, partition: u32, offset: u64) {
-        if let Some(slot) = usize::try_from(partition)
-            .ok()
-            .and_then(|index| self.cursor.offsets.get_mut(index))
-        {
+        if let Some(slot) = usize::try_from(partition).ok().and_then(|index| self.cursor.offsets.get_mut(index)) {
             *slot = offset;
         }
     }

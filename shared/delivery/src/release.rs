@@ -33,10 +33,7 @@ pub struct Release {
 
 impl std::fmt::Debug for Release {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Release")
-            .field("batch_max", &self.batch_max)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Release").field("batch_max", &self.batch_max).finish_non_exhaustive()
     }
 }
 
@@ -67,27 +64,19 @@ impl Release {
     pub async fn gauge(&self) -> Result<(), Fault> {
         let depth = self.schedule.depth(self.clock.now()).await?;
         // Beyond 2^32 the gauge stays at its top: no one reads the difference there.
-        metrics::gauge!(observe::QUEUE_DEPTH)
-            .set(f64::from(u32::try_from(depth.waiting).unwrap_or(u32::MAX)));
+        metrics::gauge!(observe::QUEUE_DEPTH).set(f64::from(u32::try_from(depth.waiting).unwrap_or(u32::MAX)));
         Ok(())
     }
 
     async fn release(&self) -> Result<usize, Fault> {
         let now = self.clock.now();
         let token = format!("{:032x}", self.random.bits());
-        let lease = Lease {
-            token,
-            now,
-            until: now.plus(self.lease_time),
-        };
+        let lease = Lease { token, now, until: now.plus(self.lease_time) };
         let due = self.schedule.lease(&lease, self.batch_max).await?;
         if due.is_empty() {
             return Ok(0);
         }
-        let ids: Vec<WebhookId> = due
-            .iter()
-            .map(|waiting| waiting.dispatch.webhook.id.clone())
-            .collect();
+        let ids: Vec<WebhookId> = due.iter().map(|waiting| waiting.dispatch.webhook.id.clone()).collect();
         self.log.publish(due.into_iter().map(release).collect()).await?;
         self.schedule.forget(&lease, &ids).await?;
         metrics::counter!(observe::RELEASED).increment(u64::try_from(ids.len()).unwrap_or_default());

@@ -28,10 +28,7 @@ pub const fn hour_of(at: Timestamp) -> Hour {
 impl StatsTally {
     /// A tally that is written to `store`.
     pub fn new(store: Arc<dyn Stats>) -> Self {
-        Self {
-            hours: Mutex::default(),
-            store: Some(store),
-        }
+        Self { hours: Mutex::default(), store: Some(store) }
     }
 
     /// Adds to the counters of the hour of `now`.

@@ -73,12 +73,7 @@ pub enum Admission {
 
 /// Decides what to do with a dispatch.
 pub fn admit(situation: &Situation<'_>) -> Admission {
-    let Situation {
-        dispatch,
-        facts,
-        policy,
-        moment,
-    } = situation;
+    let Situation { dispatch, facts, policy, moment } = situation;
     let fence = match facts.claim {
         ClaimFact::Settled(duplicate) => return Admission::Drop(duplicate),
         ClaimFact::Held { until } => return Admission::Defer(until, WaitReason::Claimed),
@@ -104,18 +99,10 @@ pub fn admit(situation: &Situation<'_>) -> Admission {
         return refusal;
     }
     let timeout = situation.timeout();
-    if moment
-        .remaining
-        .is_some_and(|remaining| remaining < timeout + SETTLE_MARGIN)
-    {
+    if moment.remaining.is_some_and(|remaining| remaining < timeout + SETTLE_MARGIN) {
         return Admission::HandBack(HandBack::NoTime);
     }
-    let permit = Permit {
-        timeout,
-        fence,
-        cause: cause(situation),
-        probes: probing.probes,
-    };
+    let permit = Permit { timeout, fence, cause: cause(situation), probes: probing.probes };
     match probing.change(dispatch, endpoint) {
         Some(transition) => Admission::Probe(transition, permit),
         None => Admission::Send(permit),
@@ -141,19 +128,10 @@ impl Probing {
 }
 
 fn probing(situation: &Situation<'_>, endpoint: &EndpointState) -> Result<Probing, (Timestamp, WaitReason)> {
-    let Situation {
-        dispatch,
-        policy,
-        moment,
-        ..
-    } = situation;
+    let Situation { dispatch, policy, moment, .. } = situation;
     let now = moment.now;
     let probe_until = now.plus(situation.timeout()).plus(SETTLE_MARGIN);
-    let mut probing = Probing {
-        circuit: endpoint.circuit,
-        gate: endpoint.gate,
-        probes: Probes::default(),
-    };
+    let mut probing = Probing { circuit: endpoint.circuit, gate: endpoint.gate, probes: Probes::default() };
     if let Some(gate) = &endpoint.gate {
         match gate.answer(now) {
             GateAnswer::Open => {}
@@ -164,10 +142,7 @@ fn probing(situation: &Situation<'_>, endpoint: &EndpointState) -> Result<Probin
                 return Err((at, WaitReason::Gate));
             }
             GateAnswer::Probe => {
-                probing.gate = Some(Gate {
-                    probe_until: Some(probe_until),
-                    ..*gate
-                });
+                probing.gate = Some(Gate { probe_until: Some(probe_until), ..*gate });
                 probing.probes.gate = true;
             }
         }
@@ -188,12 +163,7 @@ fn probing(situation: &Situation<'_>, endpoint: &EndpointState) -> Result<Probin
 }
 
 fn crowded(situation: &Situation<'_>, endpoint: &EndpointState) -> Option<Admission> {
-    let Situation {
-        facts,
-        policy,
-        moment,
-        ..
-    } = situation;
+    let Situation { facts, policy, moment, .. } = situation;
     let full = facts.on_domain == LeaseFact::Full || facts.on_endpoint == LeaseFact::Full;
     match (moment.lane, facts.token) {
         (Lane::Fast, _) if full => Some(Admission::Divert(WaitReason::Busy)),
@@ -205,9 +175,7 @@ fn crowded(situation: &Situation<'_>, endpoint: &EndpointState) -> Option<Admiss
         (Lane::Slow, Token::Wait(turn)) => Some(Admission::Defer(turn, WaitReason::Pace)),
         (Lane::Slow, Token::Taken | Token::Free) if full => {
             let soonest = moment.now.plus(policy.lanes.pace().interval);
-            let until = moment
-                .entropy
-                .moment(soonest, soonest.plus(Duration::from_secs(1)));
+            let until = moment.entropy.moment(soonest, soonest.plus(Duration::from_secs(1)));
             Some(Admission::Defer(until, WaitReason::Busy))
         }
         (Lane::Slow, Token::Taken | Token::Free) => None,

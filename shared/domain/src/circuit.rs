@@ -33,9 +33,7 @@ pub enum Circuit {
 
 impl Default for Circuit {
     fn default() -> Self {
-        Self::Closed {
-            since: Timestamp::EPOCH,
-        }
+        Self::Closed { since: Timestamp::EPOCH }
     }
 }
 
@@ -90,20 +88,13 @@ impl CircuitPolicy {
         (success_threshold > 0)
             .then_some(())
             .ok_or(broken("circuit_breaker.success_threshold", "must be at least 1"))?;
-        sane(failure_window).then_some(()).ok_or(broken(
-            "circuit_breaker.failure_window",
-            "must be between 1ms and 24h",
-        ))?;
-        sane(recovery_timeout).then_some(()).ok_or(broken(
-            "circuit_breaker.recovery_timeout",
-            "must be between 1ms and 24h",
-        ))?;
-        Ok(Self {
-            failure_threshold,
-            failure_window,
-            recovery_timeout,
-            success_threshold,
-        })
+        sane(failure_window)
+            .then_some(())
+            .ok_or(broken("circuit_breaker.failure_window", "must be between 1ms and 24h"))?;
+        sane(recovery_timeout)
+            .then_some(())
+            .ok_or(broken("circuit_breaker.recovery_timeout", "must be between 1ms and 24h"))?;
+        Ok(Self { failure_threshold, failure_window, recovery_timeout, success_threshold })
     }
 
     /// The window that failures are counted in.
@@ -118,26 +109,14 @@ impl CircuitPolicy {
 
     /// What a circuit says at `now` to a request whose claim would end at `probe_until`.
     pub fn answer(&self, circuit: Circuit, now: Timestamp, probe_until: Timestamp) -> CircuitAnswer {
-        let probe = |successes| {
-            CircuitAnswer::Probe(Circuit::HalfOpen {
-                successes,
-                probe_until: Some(probe_until),
-            })
-        };
+        let probe = |successes| CircuitAnswer::Probe(Circuit::HalfOpen { successes, probe_until: Some(probe_until) });
         match circuit {
             Circuit::Closed { .. } => CircuitAnswer::Pass,
             Circuit::Open { since } => {
                 let recovers_at = since.plus(self.recovery_timeout);
-                if now < recovers_at {
-                    CircuitAnswer::Wait(recovers_at)
-                } else {
-                    probe(0)
-                }
+                if now < recovers_at { CircuitAnswer::Wait(recovers_at) } else { probe(0) }
             }
-            Circuit::HalfOpen {
-                probe_until: Some(until),
-                ..
-            } if now < until => CircuitAnswer::Wait(until),
+            Circuit::HalfOpen { probe_until: Some(until), .. } if now < until => CircuitAnswer::Wait(until),
             Circuit::HalfOpen { successes, .. } => probe(successes),
         }
     }
@@ -148,17 +127,9 @@ impl CircuitPolicy {
             return None;
         };
         Some(match health {
-            Health::Good if successes.saturating_add(1) >= self.success_threshold => {
-                Circuit::Closed { since: now }
-            }
-            Health::Good => Circuit::HalfOpen {
-                successes: successes.saturating_add(1),
-                probe_until: None,
-            },
-            Health::Neutral => Circuit::HalfOpen {
-                successes,
-                probe_until: None,
-            },
+            Health::Good if successes.saturating_add(1) >= self.success_threshold => Circuit::Closed { since: now },
+            Health::Good => Circuit::HalfOpen { successes: successes.saturating_add(1), probe_until: None },
+            Health::Neutral => Circuit::HalfOpen { successes, probe_until: None },
             Health::Bad => Circuit::Open { since: now },
         })
     }
@@ -169,9 +140,7 @@ impl CircuitPolicy {
         let Circuit::Closed { since } = circuit else {
             return None;
         };
-        let Tally {
-            failures, successes, ..
-        } = recent(buckets, self.failure_window, since, now);
+        let Tally { failures, successes, .. } = recent(buckets, self.failure_window, since, now);
         (failures >= self.failure_threshold && failures > successes).then_some(Circuit::Open { since: now })
     }
 }

@@ -23,13 +23,8 @@ pub enum ReasonType {
 
 impl ReasonType {
     /// Every reason, for parsers and documents.
-    pub const ALL: [Self; 5] = [
-        Self::Exhausted,
-        Self::Unrecoverable,
-        Self::Gone,
-        Self::AddressRefused,
-        Self::Undecodable,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Exhausted, Self::Unrecoverable, Self::Gone, Self::AddressRefused, Self::Undecodable];
 
     /// The stable code of the reason.
     pub const fn code(self) -> &'static str {

@@ -8,7 +8,7 @@ use crate::claim::Fence;
 use crate::dead_letter::DeadLetterEntry;
 use crate::endpoint::Endpoint;
 use crate::gate::Gate;
-use crate::id::WebhookId;
+use crate::id::{ConfigId, EndpointHash, WebhookId};
 use crate::owner::OwnerDecision;
 use crate::record::{Record, Waiting};
 use crate::status::{Attempt, Status};
@@ -68,12 +68,15 @@ pub struct Leases {
 /// One write to the hot state: atomic on its own, idempotent, in any order with its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
-    /// Puts a webhook into the due set, unless a later dispatch of it is there.
+    /// Puts a webhook into the due set, unless a later dispatch of it is there. An entry that it replaces loses its lease,
+    /// the same dispatch included: what is written while it is being released is not forgotten with it (X7).
     Schedule(Waiting),
-    /// Takes a webhook up to this dispatch out of the due set and the parked lists.
+    /// Takes a webhook up to this dispatch out of the due set.
     Unschedule(WebhookId, u64),
-    /// Puts a webhook into its endpoint's parked list.
+    /// Puts a webhook into its endpoint's parked list, unless a later dispatch of it is there.
     Park(Waiting),
+    /// Takes a webhook up to this dispatch out of a tenant's parked list of an endpoint.
+    Unpark(EndpointHash, ConfigId, WebhookId, u64),
     /// Settles a claimed dispatch; a stale fence changes nothing.
     Settle(Settlement),
     /// Gives a claim back that was taken and not used; a stale fence changes nothing.

@@ -48,10 +48,7 @@ impl Endpoint {
         if text.len() > URL_BYTES_MAX {
             return Err(EndpointError::TooLong);
         }
-        if text
-            .chars()
-            .any(|character| character.is_whitespace() || character.is_control())
-        {
+        if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
             return Err(EndpointError::Whitespace);
         }
         let url = Url::parse(text).map_err(|error| EndpointError::Malformed(error.to_string()))?;
@@ -61,16 +58,9 @@ impl Endpoint {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(EndpointError::UserInfo);
         }
-        let domain = url
-            .host_str()
-            .filter(|host| !host.is_empty())
-            .ok_or(EndpointError::NoHost)?;
+        let domain = url.host_str().filter(|host| !host.is_empty()).ok_or(EndpointError::NoHost)?;
         let domain = domain.trim_end_matches('.').to_ascii_lowercase();
-        Ok(Self {
-            hash: EndpointHash::of(text),
-            domain,
-            url: text.to_owned(),
-        })
+        Ok(Self { hash: EndpointHash::of(text), domain, url: text.to_owned() })
     }
 
     /// The URL as the caller gave it.

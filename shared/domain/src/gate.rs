@@ -43,12 +43,7 @@ pub enum GateAnswer {
 impl Gate {
     /// A gate that nobody has probed.
     pub const fn new(opens_at: Timestamp, window_end: Timestamp) -> Self {
-        Self {
-            opens_at,
-            window_end,
-            probe_until: None,
-            confirmed: false,
-        }
+        Self { opens_at, window_end, probe_until: None, confirmed: false }
     }
 
     /// What the gate says at `now`.
@@ -80,31 +75,18 @@ impl Gate {
     /// The gate without its probe, which is what a snapshot carries: a probe does not outlive the hot state.
     #[must_use]
     pub const fn settled(self) -> Self {
-        Self {
-            probe_until: None,
-            confirmed: false,
-            ..self
-        }
+        Self { probe_until: None, confirmed: false, ..self }
     }
 
     /// The gate after its health URL answered.
     #[must_use]
     pub fn after_health_probe(self, health: Health) -> Self {
         if health == Health::Good {
-            Self {
-                confirmed: true,
-                ..self
-            }
+            Self { confirmed: true, ..self }
         } else {
-            let (opens_at, window_end) = (
-                self.opens_at.plus(HEALTH_BUSY_DELAY),
-                self.window_end.plus(HEALTH_BUSY_DELAY),
-            );
-            Self {
-                opens_at,
-                window_end,
-                ..self
-            }
+            let (opens_at, window_end) =
+                (self.opens_at.plus(HEALTH_BUSY_DELAY), self.window_end.plus(HEALTH_BUSY_DELAY));
+            Self { opens_at, window_end, ..self }
         }
     }
 }
@@ -122,29 +104,16 @@ mod tests {
         let gate = Gate::new(at(100), at(150));
         assert_eq!(gate.answer(at(99)), GateAnswer::Closed);
         assert_eq!(gate.answer(at(100)), GateAnswer::Probe);
-        let probed = Gate {
-            probe_until: Some(at(130)),
-            ..gate
-        };
+        let probed = Gate { probe_until: Some(at(130)), ..gate };
         assert_eq!(probed.answer(at(129)), GateAnswer::ProbeUnderWay);
-        assert_eq!(
-            probed.answer(at(130)),
-            GateAnswer::Probe,
-            "a lost probe is replaced"
-        );
+        assert_eq!(probed.answer(at(130)), GateAnswer::Probe, "a lost probe is replaced");
         assert_eq!(gate.answer(at(150)), GateAnswer::Open);
     }
 
     #[test]
     fn a_health_url_opens_or_moves_the_gate() {
         let gate = Gate::new(at(60_000), at(90_000));
-        assert_eq!(
-            gate.after_health_probe(Health::Good).answer(at(60_000)),
-            GateAnswer::Open
-        );
-        assert_eq!(
-            gate.after_health_probe(Health::Bad).answer(at(89_999)),
-            GateAnswer::Closed
-        );
+        assert_eq!(gate.after_health_probe(Health::Good).answer(at(60_000)), GateAnswer::Open);
+        assert_eq!(gate.after_health_probe(Health::Bad).answer(at(89_999)), GateAnswer::Closed);
     }
 }

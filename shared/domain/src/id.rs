@@ -40,10 +40,7 @@ impl WebhookId {
         hasher.update([0]);
         hasher.update(idempotency_key.as_bytes());
         let digest = hasher.finalize();
-        let bits = digest
-            .iter()
-            .take(16)
-            .fold(0_u128, |bits, byte| (bits << 8) | u128::from(*byte));
+        let bits = digest.iter().take(16).fold(0_u128, |bits, byte| (bits << 8) | u128::from(*byte));
         Self(format!("wh_{}", Ulid::from(bits)))
     }
 
@@ -55,11 +52,7 @@ impl WebhookId {
         let tail = text.strip_prefix("wh_").ok_or(IdError::Webhook)?;
         let ulid = Ulid::from_string(tail).map_err(|_| IdError::Webhook)?;
         // Crockford's alphabet reads lower case too; an id has one spelling.
-        if ulid.to_string() == tail {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(IdError::Webhook)
-        }
+        if ulid.to_string() == tail { Ok(Self(text.to_owned())) } else { Err(IdError::Webhook) }
     }
 
     /// The id as text.
@@ -104,10 +97,7 @@ impl EndpointHash {
     /// Hashes a URL as it was given, without normalising it.
     pub fn of(url: &str) -> Self {
         let digest = Sha256::digest(url.as_bytes());
-        let bits = digest
-            .iter()
-            .take(16)
-            .fold(0_u128, |bits, byte| (bits << 8) | u128::from(*byte));
+        let bits = digest.iter().take(16).fold(0_u128, |bits, byte| (bits << 8) | u128::from(*byte));
         Self(format!("{bits:032x}"))
     }
 

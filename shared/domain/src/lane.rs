@@ -41,23 +41,15 @@ impl LanePolicy {
         (fast_timeout >= Duration::from_millis(1))
             .then_some(())
             .ok_or(broken("delivery.fast_timeout", "must be at least 1ms"))?;
-        (fast_timeout <= timeout).then_some(()).ok_or(broken(
-            "delivery.fast_timeout",
-            "must not exceed delivery.timeout",
-        ))?;
+        (fast_timeout <= timeout)
+            .then_some(())
+            .ok_or(broken("delivery.fast_timeout", "must not exceed delivery.timeout"))?;
         (timeout <= Duration::from_mins(10))
             .then_some(())
             .ok_or(broken("delivery.timeout", "must not exceed 10m"))?;
         let sane = slow_rate > 0.0 && slow_rate <= 100_000.0;
-        sane.then_some(()).ok_or(broken(
-            "concurrency.slow_lane_rate",
-            "must be above 0 and at most 100000",
-        ))?;
-        Ok(Self {
-            fast_timeout,
-            timeout,
-            slow_rate,
-        })
+        sane.then_some(()).ok_or(broken("concurrency.slow_lane_rate", "must be above 0 and at most 100000"))?;
+        Ok(Self { fast_timeout, timeout, slow_rate })
     }
 
     /// The longest that a request may take. The last attempt is never cut short: nothing would follow it.
@@ -86,20 +78,13 @@ impl LanePolicy {
 
     /// The slow lane's pace.
     pub fn pace(&self) -> Pace {
-        Pace {
-            interval: Duration::from_secs_f64(1.0 / self.slow_rate),
-            burst: Duration::from_secs(1),
-        }
+        Pace { interval: Duration::from_secs_f64(1.0 / self.slow_rate), burst: Duration::from_secs(1) }
     }
 }
 
 impl Default for LanePolicy {
     fn default() -> Self {
-        Self {
-            fast_timeout: Duration::from_secs(5),
-            timeout: Duration::from_secs(30),
-            slow_rate: 20.0,
-        }
+        Self { fast_timeout: Duration::from_secs(5), timeout: Duration::from_secs(30), slow_rate: 20.0 }
     }
 }
 
@@ -143,20 +128,14 @@ impl Tokens {
             return (Self { full_at_us, ..self }, Token::Taken);
         }
         let last_turn_us = self.last_turn_us.max(now_us).saturating_add(interval);
-        (
-            Self { last_turn_us, ..self },
-            Token::Wait(Timestamp::from_ms(last_turn_us.div_ceil(1000))),
-        )
+        (Self { last_turn_us, ..self }, Token::Wait(Timestamp::from_ms(last_turn_us.div_ceil(1000))))
     }
 
     /// Gives a token back that was taken and not used.
     #[must_use]
     pub fn give_back(self, pace: Pace) -> Self {
         let interval = u64::try_from(pace.interval.as_micros()).unwrap_or(u64::MAX);
-        Self {
-            full_at_us: self.full_at_us.saturating_sub(interval),
-            ..self
-        }
+        Self { full_at_us: self.full_at_us.saturating_sub(interval), ..self }
     }
 }
 
@@ -167,17 +146,12 @@ mod tests {
 
     #[test]
     fn p25_one_per_sixty_seconds_is_exactly_one() {
-        let pace = LanePolicy::new(Duration::from_secs(5), Duration::from_secs(30), 1.0 / 60.0)
-            .unwrap()
-            .pace();
+        let pace = LanePolicy::new(Duration::from_secs(5), Duration::from_secs(30), 1.0 / 60.0).unwrap().pace();
         let (tokens, first) = Tokens::default().take(pace, Timestamp::from_ms(1_000_000));
         assert_eq!(first, Token::Taken);
         let (tokens, second) = tokens.take(pace, Timestamp::from_ms(1_000_000));
         assert_eq!(second, Token::Wait(Timestamp::from_ms(1_060_000)));
-        assert!(matches!(
-            tokens.take(pace, Timestamp::from_ms(1_059_000)).1,
-            Token::Wait(_)
-        ));
+        assert!(matches!(tokens.take(pace, Timestamp::from_ms(1_059_000)).1, Token::Wait(_)));
         assert_eq!(tokens.take(pace, Timestamp::from_ms(1_060_000)).1, Token::Taken);
     }
 

@@ -85,13 +85,7 @@ impl Outcome {
 
     /// Whether the total deadline passed.
     pub fn is_timeout(&self) -> bool {
-        matches!(
-            self,
-            Self::Failed {
-                kind: FailureKind::Timeout,
-                ..
-            }
-        )
+        matches!(self, Self::Failed { kind: FailureKind::Timeout, .. })
     }
 
     /// What the outcome means; `retry_on_status` are the webhook's own retryable statuses.
@@ -104,14 +98,8 @@ impl Outcome {
                 408 | 429 | 500.. => Verdict::Retryable,
                 _ => Verdict::Unrecoverable,
             },
-            Self::Failed {
-                kind: FailureKind::AddressRefused,
-                ..
-            } => Verdict::AddressRefused,
-            Self::Failed {
-                kind: FailureKind::Unsendable,
-                ..
-            } => Verdict::Unrecoverable,
+            Self::Failed { kind: FailureKind::AddressRefused, .. } => Verdict::AddressRefused,
+            Self::Failed { kind: FailureKind::Unsendable, .. } => Verdict::Unrecoverable,
             Self::Failed { .. } => Verdict::Retryable,
         }
     }

@@ -55,11 +55,7 @@ impl InflightLimits {
 
 impl Default for InflightLimits {
     fn default() -> Self {
-        Self {
-            endpoint: 50,
-            domain: None,
-            domain_overrides: BTreeMap::new(),
-        }
+        Self { endpoint: 50, domain: None, domain_overrides: BTreeMap::new() }
     }
 }
 

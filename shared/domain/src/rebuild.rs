@@ -45,13 +45,15 @@ fn waits(waiting: Waiting) -> Vec<Write> {
             gate: Some(gate),
         })
     });
+    let webhook = &waiting.dispatch.webhook;
     let parked = waiting.reason.is_parked();
-    let kept = if parked {
-        Write::Park(waiting)
-    } else {
-        Write::Schedule(waiting)
-    };
-    [Some(kept), Some(status), gate].into_iter().flatten().collect()
+    // A tombstone cannot tell where its webhook was parked; the snapshot of its resumption, which comes before it, can.
+    let resumed = (!parked).then(|| {
+        let (hash, config) = (webhook.endpoint.hash().clone(), webhook.config_id.clone());
+        Write::Unpark(hash, config, webhook.id.clone(), waiting.dispatch.number)
+    });
+    let kept = if parked { Write::Park(waiting) } else { Write::Schedule(waiting) };
+    [resumed, Some(kept), Some(status), gate].into_iter().flatten().collect()
 }
 
 /// The status that a waiting webhook's snapshot tells: everything before its dispatch is settled.
@@ -60,31 +62,15 @@ fn waiting_status(waiting: &Waiting) -> Status {
     let webhook = &dispatch.webhook;
     let settled = dispatch.number.saturating_sub(1);
     Status {
-        phase: if waiting.reason.is_parked() {
-            Phase::Parked
-        } else {
-            Phase::Waiting
-        },
+        phase: if waiting.reason.is_parked() { Phase::Parked } else { Phase::Waiting },
         attempts: dispatch.attempt.saturating_sub(1),
-        next: Some(Next {
-            due: waiting.due,
-            attempt: dispatch.attempt,
-        }),
+        next: Some(Next { due: waiting.due, attempt: dispatch.attempt }),
         last_error: waiting.last_error.clone(),
         last_status: waiting.last_status,
-        ..Status::pending(
-            webhook.id.clone(),
-            webhook.config_id.clone(),
-            settled,
-            webhook.created_at,
-        )
+        ..Status::pending(webhook.id.clone(), webhook.config_id.clone(), settled, webhook.created_at)
     }
 }
 
 fn finished(result: DeliveryResult) -> Write {
-    Write::Settle(Settlement {
-        fence: None,
-        status: result.status,
-        attempt: Some(result.attempt),
-    })
+    Write::Settle(Settlement { fence: None, status: result.status, attempt: Some(result.attempt) })
 }

@@ -149,13 +149,7 @@ pub enum Topic {
 
 impl Topic {
     /// Every topic.
-    pub const ALL: [Self; 5] = [
-        Self::Pending,
-        Self::Slow,
-        Self::Results,
-        Self::DeadLetter,
-        Self::State,
-    ];
+    pub const ALL: [Self; 5] = [Self::Pending, Self::Slow, Self::Results, Self::DeadLetter, Self::State];
 
     /// The topic that a lane works on.
     pub const fn of_lane(lane: Lane) -> Self {
@@ -194,10 +188,9 @@ impl Record {
             Self::Dispatch(_, dispatch) => dispatch.webhook.config_id.to_string(),
             Self::Result(result) => result.status.id.to_string(),
             Self::DeadLetter(letter) => letter.dispatch.webhook.id.to_string(),
-            Self::Undecodable(found) => format!(
-                "{}/{}/{}",
-                found.topic, found.position.partition, found.position.offset
-            ),
+            Self::Undecodable(found) => {
+                format!("{}/{}/{}", found.topic, found.position.partition, found.position.offset)
+            }
             Self::Waiting(waiting) => waiting.dispatch.webhook.id.to_string(),
             Self::Tombstone(id, _) => id.to_string(),
             Self::Owner(decision) => format!("owner/{}/{}", decision.endpoint, decision.config_id),

@@ -33,9 +33,7 @@ impl ReleasePolicy {
             .contains(&window)
             .then_some(())
             .ok_or(broken("retry.release_window", "must be between 1 and 10"))?;
-        (cohorts <= 1000)
-            .then_some(())
-            .ok_or(broken("retry.cohorts", "must not exceed 1000"))?;
+        (cohorts <= 1000).then_some(()).ok_or(broken("retry.cohorts", "must not exceed 1000"))?;
         Ok(Self { window, cohorts })
     }
 
@@ -53,20 +51,14 @@ impl ReleasePolicy {
             return Duration::ZERO;
         }
         let digest = Sha256::digest(config.as_str().as_bytes());
-        let bits = digest
-            .iter()
-            .take(4)
-            .fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte));
+        let bits = digest.iter().take(4).fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte));
         COHORT_STEP.saturating_mul(bits % self.cohorts)
     }
 }
 
 impl Default for ReleasePolicy {
     fn default() -> Self {
-        Self {
-            window: 1.5,
-            cohorts: 0,
-        }
+        Self { window: 1.5, cohorts: 0 }
     }
 }
 
@@ -101,11 +93,7 @@ mod tests {
     fn cohorts_start_ten_seconds_apart_and_keep_to_their_tenant() {
         let policy = ReleasePolicy::new(1.5, 3).unwrap();
         let delays: std::collections::BTreeSet<_> = (0..100)
-            .map(|tenant| {
-                policy
-                    .cohort_delay(&ConfigId::parse(&format!("t{tenant}")).unwrap())
-                    .as_secs()
-            })
+            .map(|tenant| policy.cohort_delay(&ConfigId::parse(&format!("t{tenant}")).unwrap()).as_secs())
             .collect();
         assert_eq!(delays.into_iter().collect::<Vec<_>>(), [0, 10, 20]);
     }

@@ -34,18 +34,9 @@ impl RetryPolicy {
         (base_delay <= max_delay)
             .then_some(())
             .ok_or(broken("retry.base_delay", "must not exceed retry.max_delay"))?;
-        (max_delay <= DELAY_MAX)
-            .then_some(())
-            .ok_or(broken("retry.max_delay", "must not exceed 30d"))?;
-        (0.0..=1.0)
-            .contains(&jitter)
-            .then_some(())
-            .ok_or(broken("retry.jitter", "must be between 0 and 1"))?;
-        Ok(Self {
-            base_delay,
-            max_delay,
-            jitter,
-        })
+        (max_delay <= DELAY_MAX).then_some(()).ok_or(broken("retry.max_delay", "must not exceed 30d"))?;
+        (0.0..=1.0).contains(&jitter).then_some(()).ok_or(broken("retry.jitter", "must be between 0 and 1"))?;
+        Ok(Self { base_delay, max_delay, jitter })
     }
 
     /// The delay after attempt number `attempt` failed.
@@ -69,11 +60,7 @@ impl RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self {
-            base_delay: Duration::from_secs(10),
-            max_delay: Duration::from_hours(24),
-            jitter: 0.2,
-        }
+        Self { base_delay: Duration::from_secs(10), max_delay: Duration::from_hours(24), jitter: 0.2 }
     }
 }
 

@@ -56,10 +56,7 @@ pub struct Settled {
 /// Turns an outcome into effects.
 pub fn settle(finished: &Finished<'_>) -> Settled {
     let fate = finished.fate();
-    Settled {
-        fate,
-        effects: effects::of(finished, fate),
-    }
+    Settled { fate, effects: effects::of(finished, fate) }
 }
 
 /// The change of the endpoint's state that is due after its writes left it as `state`; `None` when none is.
@@ -71,11 +68,7 @@ pub fn follow_up(finished: &Finished<'_>, state: &EndpointState) -> Option<Trans
     } else {
         policy.after_count(state.circuit, &state.buckets, finished.ended_at)
     };
-    let gate = if finished.permit.probes.gate {
-        finished.gate_after_probe(state.gate)
-    } else {
-        state.gate
-    };
+    let gate = if finished.permit.probes.gate { finished.gate_after_probe(state.gate) } else { state.gate };
     let circuit = circuit.unwrap_or(state.circuit);
     (circuit != state.circuit || gate != state.gate).then(|| Transition {
         endpoint: finished.situation.dispatch.webhook.endpoint.clone(),
@@ -87,8 +80,7 @@ pub fn follow_up(finished: &Finished<'_>, state: &EndpointState) -> Option<Trans
 
 impl Finished<'_> {
     fn verdict(&self) -> Verdict {
-        self.outcome
-            .verdict(&self.situation.dispatch.webhook.retry_on_status)
+        self.outcome.verdict(&self.situation.dispatch.webhook.retry_on_status)
     }
 
     fn took(&self) -> Duration {
@@ -103,14 +95,10 @@ impl Finished<'_> {
     /// What the outcome says about the endpoint; a caller's bad payload says nothing against it.
     fn health(&self) -> Health {
         match self.verdict() {
-            Verdict::Delivered | Verdict::Gone | Verdict::Unrecoverable
-                if self.outcome.status().is_some() =>
-            {
+            Verdict::Delivered | Verdict::Gone | Verdict::Unrecoverable if self.outcome.status().is_some() => {
                 Health::Good
             }
-            Verdict::Retryable if self.outcome.retry_after().is_none() && !self.was_cut_short() => {
-                Health::Bad
-            }
+            Verdict::Retryable if self.outcome.retry_after().is_none() && !self.was_cut_short() => Health::Bad,
             Verdict::Delivered
             | Verdict::Gone
             | Verdict::Unrecoverable
@@ -121,10 +109,7 @@ impl Finished<'_> {
 
     /// The gate that the endpoint asked for.
     fn new_gate(&self) -> Option<Gate> {
-        let asked = self
-            .outcome
-            .retry_after()
-            .filter(|_| self.verdict() == Verdict::Retryable)?;
+        let asked = self.outcome.retry_after().filter(|_| self.verdict() == Verdict::Retryable)?;
         Some(self.situation.policy.release.gate(asked, self.ended_at))
     }
 
@@ -136,10 +121,7 @@ impl Finished<'_> {
         }
         match self.health() {
             Health::Good => None,
-            Health::Bad | Health::Neutral => Some(Gate {
-                probe_until: None,
-                ..gate
-            }),
+            Health::Bad | Health::Neutral => Some(Gate { probe_until: None, ..gate }),
         }
     }
 
@@ -160,39 +142,22 @@ impl Finished<'_> {
 
     /// Backoff, but never before the endpoint's `Retry-After`, nor while its circuit will be open (RT-1).
     fn retry_at(&self) -> Timestamp {
-        let Situation {
-            dispatch,
-            policy,
-            moment,
-            ..
-        } = self.situation;
-        let backoff = self
-            .ended_at
-            .plus(policy.retry.delay(dispatch.attempt, moment.entropy));
+        let Situation { dispatch, policy, moment, .. } = self.situation;
+        let backoff = self.ended_at.plus(policy.retry.delay(dispatch.attempt, moment.entropy));
         let release = self.new_gate().map_or(backoff, |gate| {
             let cohort = policy.release.cohort_delay(&dispatch.webhook.config_id);
             gate.release_at(self.ended_at, moment.entropy).plus(cohort)
         });
         let reopens = self.permit.probes.circuit && self.health() == Health::Bad;
-        let recovery = if reopens {
-            self.ended_at.plus(policy.circuit.recovery_timeout())
-        } else {
-            backoff
-        };
+        let recovery = if reopens { self.ended_at.plus(policy.circuit.recovery_timeout()) } else { backoff };
         backoff.max(release).max(recovery)
     }
 
     fn report(&self) -> Option<EndpointReport> {
-        let Situation {
-            dispatch,
-            facts,
-            policy,
-            ..
-        } = self.situation;
+        let Situation { dispatch, facts, policy, .. } = self.situation;
         let window = policy.circuit.failure_window();
         let troubled = facts.endpoint.as_ref().is_none_or(|endpoint| {
-            !endpoint.is_normal()
-                || !recent(&endpoint.buckets, window, Timestamp::EPOCH, self.ended_at).is_empty()
+            !endpoint.is_normal() || !recent(&endpoint.buckets, window, Timestamp::EPOCH, self.ended_at).is_empty()
         });
         let health = self.health();
         let tally = Tally {
@@ -236,11 +201,7 @@ impl Finished<'_> {
 
     fn report_and_release(&self) -> impl Iterator<Item = Effect> {
         let leases = self.situation.facts.leases(self.situation.dispatch, None);
-        self.report()
-            .map(Write::Report)
-            .into_iter()
-            .chain([Write::Release(leases)])
-            .map(Effect::Write)
+        self.report().map(Write::Report).into_iter().chain([Write::Release(leases)]).map(Effect::Write)
     }
 }
 

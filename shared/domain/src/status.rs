@@ -88,11 +88,7 @@ impl Status {
 
     /// The number up to which every dispatch is settled.
     pub const fn settled(&self) -> u64 {
-        if self.phase.is_settled() {
-            self.dispatch
-        } else {
-            self.dispatch.saturating_sub(1)
-        }
+        if self.phase.is_settled() { self.dispatch } else { self.dispatch.saturating_sub(1) }
     }
 
     /// The further one of two statuses of one webhook. Commutative, associative and idempotent (ST-1).
@@ -101,10 +97,7 @@ impl Status {
         // The derived order begins with (dispatch, phase); the other fields only make it total.
         let updated_at = self.updated_at.max(other.updated_at);
         let further = if other > self { other } else { self };
-        Self {
-            updated_at,
-            ..further
-        }
+        Self { updated_at, ..further }
     }
 }
 
@@ -148,22 +141,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_status() -> impl Strategy<Value = Status> {
-        let phases = [
-            Phase::Pending,
-            Phase::Delivering,
-            Phase::Waiting,
-            Phase::Parked,
-            Phase::Delivered,
-            Phase::Dead,
-        ];
-        (
-            1_u64..4,
-            0_usize..6,
-            0_u32..3,
-            0_u64..3,
-            proptest::option::of(200_u16..203),
-        )
-            .prop_map(move |(dispatch, phase, attempts, at, last_status)| Status {
+        let phases =
+            [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Parked, Phase::Delivered, Phase::Dead];
+        (1_u64..4, 0_usize..6, 0_u32..3, 0_u64..3, proptest::option::of(200_u16..203)).prop_map(
+            move |(dispatch, phase, attempts, at, last_status)| Status {
                 dispatch,
                 phase: phases[phase],
                 attempts,
@@ -175,7 +156,8 @@ mod tests {
                     dispatch,
                     Timestamp::EPOCH,
                 )
-            })
+            },
+        )
     }
 
     proptest! {

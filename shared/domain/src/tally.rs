@@ -62,7 +62,5 @@ pub fn recent(buckets: &[Bucket], window: Duration, since: Timestamp, now: Times
 }
 
 fn bucket_width_ms(window: Duration) -> u64 {
-    u64::try_from((window / BUCKETS_PER_WINDOW).as_millis())
-        .unwrap_or(u64::MAX)
-        .max(1)
+    u64::try_from((window / BUCKETS_PER_WINDOW).as_millis()).unwrap_or(u64::MAX).max(1)
 }

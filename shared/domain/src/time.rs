@@ -39,10 +39,7 @@ impl Timestamp {
     /// This point moved earlier by `delay`.
     #[must_use]
     pub fn minus(self, delay: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_sub(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
-        )
+        Self(self.0.saturating_sub(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)))
     }
 
     /// Time passed since `earlier`; zero when `earlier` is later.

@@ -86,43 +86,25 @@ impl Dispatch {
     /// The first hand-over, made at acceptance.
     pub fn first(webhook: Arc<Webhook>) -> Self {
         let scheduled_at = webhook.created_at;
-        Self {
-            webhook,
-            number: 1,
-            attempt: 1,
-            scheduled_at,
-            waited: false,
-            replayed_from: 0,
-        }
+        Self { webhook, number: 1, attempt: 1, scheduled_at, waited: false, replayed_from: 0 }
     }
 
     /// The next hand-over of the same attempt, no request having been made.
     #[must_use]
     pub fn again(&self, at: Timestamp) -> Self {
-        Self {
-            number: self.number.saturating_add(1),
-            scheduled_at: at,
-            ..self.clone()
-        }
+        Self { number: self.number.saturating_add(1), scheduled_at: at, ..self.clone() }
     }
 
     /// The hand-over of the next attempt.
     #[must_use]
     pub fn next_attempt(&self, at: Timestamp) -> Self {
-        Self {
-            attempt: self.attempt.saturating_add(1),
-            ..self.again(at)
-        }
+        Self { attempt: self.attempt.saturating_add(1), ..self.again(at) }
     }
 
     /// The first hand-over of a new life, from the dead letter of this one.
     #[must_use]
     pub fn replay(&self, at: Timestamp) -> Self {
-        Self {
-            attempt: 1,
-            replayed_from: self.number,
-            ..self.again(at)
-        }
+        Self { attempt: 1, replayed_from: self.number, ..self.again(at) }
     }
 
     /// Whether this is the last attempt that its webhook may make.

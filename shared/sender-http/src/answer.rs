@@ -25,11 +25,7 @@ const LOCATION_CHARS_MAX: usize = 256;
 const KEPT_BYTES_MAX: usize = EXCERPT_BYTES_MAX + 3;
 
 /// Reads an answer; `deadline` is the request's.
-pub(crate) async fn read(
-    response: Response,
-    now: Timestamp,
-    deadline: std::pin::Pin<&mut Sleep>,
-) -> Answer {
+pub(crate) async fn read(response: Response, now: Timestamp, deadline: std::pin::Pin<&mut Sleep>) -> Answer {
     let status = response.status().as_u16();
     let retry_after = retry_after::read(response.headers(), now);
     let location = if (300..400).contains(&status) { location(&response) } else { None };
@@ -52,7 +48,7 @@ async fn drain(mut response: Response, kept: &mut Vec<u8>) {
     let mut total: usize = 0;
     while let Ok(Some(chunk)) = response.chunk().await {
         let room = KEPT_BYTES_MAX.saturating_sub(kept.len());
-        kept.extend(chunk.iter().take(room));
+        kept.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
         total = total.saturating_add(chunk.len());
         if total >= bound {
             break;
@@ -71,7 +67,8 @@ fn excerpt(bytes: &[u8]) -> String {
 fn location(response: &Response) -> Option<String> {
     let value = response.headers().get(LOCATION)?;
     let text = String::from_utf8_lossy(value.as_bytes());
-    Some(shown_location(&text, response.url()).chars().take(LOCATION_CHARS_MAX).collect())
+    let shown = shown_location(&text, response.url());
+    (!shown.is_empty()).then(|| shown.chars().take(LOCATION_CHARS_MAX).collect())
 }
 
 fn shown_location(text: &str, base: &Url) -> String {

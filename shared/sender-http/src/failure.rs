@@ -68,7 +68,9 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 
 /// The cause of an error. I/O errors hide what they wrap from `source`.
 fn next<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    let Some(wrapper) = error.downcast_ref::<io::Error>() else { return error.source() };
+    let Some(wrapper) = error.downcast_ref::<io::Error>() else {
+        return error.source();
+    };
     match wrapper.get_ref() {
         Some(inner) => Some(inner),
         None => None,

@@ -132,7 +132,9 @@ async fn accept(listener: TcpListener, reply: Reply, tls: Option<TlsAcceptor>, s
         seen.accepts.fetch_add(1, Ordering::SeqCst);
         let (reply, tls, seen) = (reply.clone(), tls.clone(), Arc::clone(&seen));
         connections.spawn(async move {
-            let Some(tls) = tls else { return drop(converse(stream, reply, seen).await) };
+            let Some(tls) = tls else {
+                return drop(converse(stream, reply, seen).await);
+            };
             if let Ok(stream) = tls.accept(stream).await {
                 drop(converse(stream, reply, seen).await);
             }

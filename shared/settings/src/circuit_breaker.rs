@@ -17,7 +17,8 @@ section! {
         probe_interval: Duration = span(ms(100)..=days(1)).or(secs(60));
         /// How many successful probes close the circuit.
         success_threshold: u32 = whole(1..=1_000).or(2);
-        /// What happens when the circuit's state cannot be read: closed hands the webhooks back (fail closed), open sends them anyway (fail open).
+        /// What happens when the circuit's state cannot be read: closed hands the webhooks back (fail
+        /// closed), open sends them anyway (fail open).
         on_store_failure: OnStoreFailure = one_of().or(OnStoreFailure::Closed);
     }
 }

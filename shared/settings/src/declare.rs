@@ -1,13 +1,14 @@
 //! The one form in which a section declares its keys.
 //!
-//! Used by the file of each section. A declaration becomes a struct with one public field per key, and the function
-//! that reads it. The doc comment of a field is also its help text in the reference table, and the key's path is the
-//! prefix followed by the field's name, so nothing about a key is written twice. Checks across keys are not declared
-//! here: a section writes them as a plain `check` function.
+//! Used by the file of each section. A declaration becomes a struct with one public field per key, and the
+//! function that reads it. The doc comment of a field is also its help text in the reference table, and the
+//! key's path is the prefix followed by the field's name, so nothing about a key is written twice. Checks
+//! across keys are not declared here: a section writes them as a plain `check` function.
 
 /// Declares a section.
 ///
-/// Shape: `"prefix" Name { /// help \n field: Type = kind.or(default); .. } nested { /// help \n part: Section; .. }`
+/// Shape: `"prefix" Name { /// help \n field: Type = kind.or(default); .. } nested { /// help \n part:
+/// Section; .. }`
 macro_rules! section {
     (
         $(#[doc = $about:literal])+

@@ -10,7 +10,8 @@ section! {
     "delivery." Delivery {
         /// How long a whole request may take in the slow lane.
         timeout: Duration = span(ms(100)..=mins(14)).or(secs(30));
-        /// How long it may take in the fast lane, before the webhook goes on in the slow lane; at most delivery.timeout.
+        /// How long a request may take in the fast lane, before its webhook goes on in the slow lane; at most
+        /// `delivery.timeout`.
         fast_timeout: Duration = span(ms(100)..=mins(14)).or(secs(5));
         /// How many requests run at once in one process.
         concurrency: u32 = whole(1..=10_000).or(64);

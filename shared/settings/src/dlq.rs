@@ -5,7 +5,8 @@ use crate::kinds::{Kind, Rule, flag, list, text};
 section! {
     /// What a dead letter shows.
     "dlq." Dlq {
-        /// Names of the headers whose values are hidden; none means Authorization, Proxy-Authorization, Cookie, Set-Cookie, X-API-Key and X-Auth-Token.
+        /// Names of the headers whose values are hidden; none means Authorization, Proxy-Authorization,
+        /// Cookie, Set-Cookie, X-API-Key and X-Auth-Token.
         redact_headers: Vec<String> = list(text(HEADER)).or(Vec::new());
         /// Whether no header is hidden.
         disable_redaction: bool = flag().or(false);
@@ -15,25 +16,17 @@ section! {
 }
 
 impl Dlq {
-    /// The headers to hide, in lower case: the ones that were named, else six well-known ones, none when it is disabled.
+    /// The headers to hide, in lower case: the ones that were named, else six well-known ones, none when it
+    /// is disabled.
     pub fn hidden_headers(&self) -> Vec<String> {
-        const WELL_KNOWN: [&str; 6] = [
-            "authorization",
-            "proxy-authorization",
-            "cookie",
-            "set-cookie",
-            "x-api-key",
-            "x-auth-token",
-        ];
+        const WELL_KNOWN: [&str; 6] =
+            ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token"];
         if self.disable_redaction {
             Vec::new()
         } else if self.redact_headers.is_empty() {
             WELL_KNOWN.map(str::to_owned).to_vec()
         } else {
-            self.redact_headers
-                .iter()
-                .map(|name| name.to_ascii_lowercase())
-                .collect()
+            self.redact_headers.iter().map(|name| name.to_ascii_lowercase()).collect()
         }
     }
 }
@@ -41,9 +34,6 @@ impl Dlq {
 const HEADER: Rule = Rule {
     allowed: "the name of a header",
     holds: |text| {
-        !text.is_empty()
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c))
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c))
     },
 };

@@ -59,11 +59,7 @@ pub(crate) struct ReadKey {
 
 impl ReadKey {
     pub(crate) fn effective(&self) -> EffectiveKey {
-        EffectiveKey {
-            key: self.path,
-            value: self.value.clone(),
-            origin: self.origin,
-        }
+        EffectiveKey { key: self.path, value: self.value.clone(), origin: self.origin }
     }
 }
 
@@ -73,20 +69,10 @@ pub(crate) fn table(keys: &[ReadKey]) -> String {
     for key in keys {
         let mut names = format!("`{}`", variable(key.path));
         if let Some(prefix) = key.entries_from {
-            names.push_str(&format!(", `{prefix}<NAME>`"));
+            names = format!("{names}, `{prefix}<NAME>`");
         }
-        let default = if key.default.is_empty() {
-            "–".to_owned()
-        } else {
-            format!("`{}`", key.default)
-        };
-        let cells = [
-            format!("`{}`", key.path),
-            names,
-            default,
-            key.allowed.clone(),
-            key.help.to_owned(),
-        ];
+        let default = if key.default.is_empty() { "–".to_owned() } else { format!("`{}`", key.default) };
+        let cells = [format!("`{}`", key.path), names, default, key.allowed.clone(), key.help.to_owned()];
         let row: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
         // Writing to a String cannot fail.
         writeln!(text, "| {} |", row.join(" | ")).unwrap_or_default();

@@ -19,7 +19,7 @@ pub struct EndpointSettings {
 pub(crate) fn read(reader: &mut Reader) -> BTreeMap<String, EndpointSettings> {
     let key = Key {
         path: "endpoints",
-        help: "Settings of the endpoints whose URL fits a pattern (* matches any text): where to ask for their health.",
+        help: "Settings of the endpoints whose URL fits a pattern (`*` matches any text): where to ask for their health.",
     };
     let setting: Or<_> = map(EndpointKind).or(BTreeMap::new());
     reader.read(key, setting)
@@ -39,9 +39,7 @@ impl Kind for EndpointKind {
         let [health_url] = fields(raw, ["health_url"])?;
         // The URL is not shown: its query may carry a token.
         match Endpoint::parse(health_url.as_str().unwrap_or_default()) {
-            Ok(endpoint) => Ok(EndpointSettings {
-                health_url: endpoint.url().to_owned(),
-            }),
+            Ok(endpoint) => Ok(EndpointSettings { health_url: endpoint.url().to_owned() }),
             Err(error) => Err(vec![format!("health_url: {error}")]),
         }
     }

@@ -1,7 +1,7 @@
 //! Finds and reads the one settings file.
 //!
-//! Called by [`crate::load`]. It reads at most [`FILE_BYTES_MAX`] and never merges two files. What the keys in the
-//! file mean is the reader's matter.
+//! Called by [`crate::load`]. It reads at most [`FILE_BYTES_MAX`] and never merges two files. What the keys
+//! in the file mean is the reader's matter.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,10 +29,7 @@ pub(crate) enum Found {
 
 /// Reads the file that `explicit`, `HOWK_CONFIG` or the search order names.
 pub(crate) fn find(explicit: Option<PathBuf>, variables: &BTreeMap<String, String>) -> Found {
-    let named = variables
-        .get("HOWK_CONFIG")
-        .filter(|name| !name.is_empty())
-        .map(PathBuf::from);
+    let named = variables.get("HOWK_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
     if let Some(path) = explicit.or(named) {
         return match bytes_of(&path) {
             Ok(bytes) => parsed(path, bytes),
@@ -46,21 +43,14 @@ fn candidates(variables: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let home = variables.get("HOME").filter(|home| !home.is_empty());
     let home = home.map(|home| Path::new(home).join(".howk/config.yaml"));
     let system = PathBuf::from("/etc/howk/config.yaml");
-    [Some(PathBuf::from("./config.yaml")), home, Some(system)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [Some(PathBuf::from("./config.yaml")), home, Some(system)].into_iter().flatten().collect()
 }
 
 fn first_of(paths: Vec<PathBuf>) -> Found {
     for path in paths {
         match bytes_of(&path) {
             Ok(bytes) => return parsed(path, bytes),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
             Err(error) => return broken(&path, &format!("cannot be read: {error}")),
         }
     }
@@ -68,9 +58,7 @@ fn first_of(paths: Vec<PathBuf>) -> Found {
 }
 
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
-    let limit = u64::try_from(FILE_BYTES_MAX)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
+    let limit = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     File::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -90,10 +78,7 @@ fn parsed(path: PathBuf, bytes: Vec<u8>) -> Found {
     };
     match yaml::parse(&text) {
         Ok(tree @ (Value::Object(_) | Value::Null)) => Found::Tree(path, tree),
-        Ok(_) => broken(
-            &path,
-            "must hold sections such as \"api:\" at the top (line 1), not a list or a text",
-        ),
+        Ok(_) => broken(&path, "must hold sections such as \"api:\" at the top (line 1), not a list or a text"),
         Err(error) => broken(&path, &format!("is not valid YAML: {error}")),
     }
 }

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use domain::Secret;
 
-use crate::kinds::{
-    Kind, Named, Rule, days, flag, hours, list, mins, ms, one_of, optional, secret, secs, span,
-};
+use crate::kinds::{Kind, Named, Rule, days, flag, hours, list, mins, ms, one_of, optional, secret, secs, span};
 use crate::kinds::{text, whole};
 use crate::reader::Reader;
 
@@ -34,7 +32,7 @@ section! {
         topics: Topics;
         /// Reading.
         consumer: KafkaConsumer;
-        /// Writing. Its group of consumers is [`KafkaGroup`].
+        /// Writing.
         producer: KafkaProducer;
         /// Membership of a consumer group.
         group: KafkaGroup;
@@ -178,10 +176,7 @@ impl Named for Compression {
 impl Compression {
     /// The codec's name, as Kafka clients spell it.
     pub fn name(self) -> &'static str {
-        Self::NAMES
-            .iter()
-            .find(|(_, codec)| *codec == self)
-            .map_or("none", |(name, _)| *name)
+        Self::NAMES.iter().find(|(_, codec)| *codec == self).map_or("none", |(name, _)| *name)
     }
 }
 
@@ -190,8 +185,6 @@ const TOPIC: Rule = Rule {
     holds: |text| {
         (1..=249).contains(&text.len())
             && !matches!(text, "." | "..")
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
     },
 };

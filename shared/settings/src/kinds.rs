@@ -1,8 +1,9 @@
 //! The kinds of values: how each is parsed, described and shown.
 //!
-//! Used by the declarations of the sections. A kind gets a tree: from the file as YAML gave it, from a variable as
-//! one text. So every kind also accepts text, and lists and maps read that text as JSON. Kinds compose: a map of
-//! lists of hosts is `map(list(text(HOST)))`. No kind for a secret puts the value into a problem or shows it.
+//! Used by the declarations of the sections. A kind gets a tree: from the file as YAML gave it, from a
+//! variable as one text. So every kind also accepts text, and lists and maps read that text as JSON. Kinds
+//! compose: a map of lists of hosts is `map(list(text(HOST)))`. No kind for a secret puts the value into a
+//! problem or shows it.
 
 mod collection;
 mod scalar;
@@ -80,10 +81,7 @@ pub(crate) fn quoted(value: &Value) -> String {
         Some((_, host)) => format!("[REDACTED]@{host}"),
         None => text.clone(),
     };
-    let simple = !text.is_empty()
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "._:/+-@[]".contains(c));
+    let simple = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._:/+-@[]".contains(c));
     shortened(&if simple { text } else { format!("{text:?}") })
 }
 

@@ -1,12 +1,13 @@
 //! Turns a YAML file and `HOWK_*` variables into typed, validated settings.
 //!
-//! Called once by every binary, before anything is connected. A variable wins over the file, the file over the
-//! default; the variable of `retry.base_delay` is `HOWK_RETRY_BASE_DELAY`. An empty variable counts as not set.
-//! Every mistake is collected, so one start shows all of them.
+//! Called once by every binary, before anything is connected. A variable wins over the file, the file over
+//! the default; the variable of `retry.base_delay` is `HOWK_RETRY_BASE_DELAY`. An empty variable counts as
+//! not set. Every mistake is collected, so one start shows all of them.
 //!
-//! Deliberately absent: policies (the wiring maps settings to `domain`), adapters, logging, and any reading of the
-//! environment after the start. Each key is declared once, in the file of its section, with its help text, default
-//! and bounds; the reader, the masked print and the reference table all come from that declaration.
+//! Deliberately absent: policies (the wiring maps settings to `domain`), adapters, logging, and any reading
+//! of the environment after the start. Each key is declared once, in the file of its section, with its help
+//! text, default and bounds; the reader, the masked print and the reference table all come from that
+//! declaration.
 
 #[macro_use]
 mod declare;

@@ -40,10 +40,7 @@ impl Named for LogLevel {
 impl LogLevel {
     /// The level's name, as it is written in settings and log filters.
     pub fn name(self) -> &'static str {
-        Self::NAMES
-            .iter()
-            .find(|(_, level)| *level == self)
-            .map_or("info", |(name, _)| *name)
+        Self::NAMES.iter().find(|(_, level)| *level == self).map_or("info", |(name, _)| *name)
     }
 }
 

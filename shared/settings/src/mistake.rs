@@ -1,7 +1,7 @@
 //! What is wrong with the settings, all of it at once.
 //!
-//! Built by the reader, shown by the binary that could not start. No secret is ever part of a text here: the kinds
-//! that parse secrets do not put the value into their problem.
+//! Built by the reader, shown by the binary that could not start. No secret is ever part of a text here: the
+//! kinds that parse secrets do not put the value into their problem.
 
 use std::fmt;
 
@@ -16,10 +16,7 @@ pub struct Mistake {
 
 impl Mistake {
     pub(crate) fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            problem: problem.into(),
-        }
+        Self { place: place.into(), problem: problem.into() }
     }
 
     /// Where: `HOWK_RETRY_JITTER (retry.jitter)`, or the path of the file.
@@ -45,7 +42,8 @@ impl fmt::Display for Mistake {
 pub struct SettingsErrors(pub(crate) Vec<Mistake>);
 
 impl SettingsErrors {
-    /// The mistakes: of the file, then of keys in the order of the reference, then unknown keys and variables.
+    /// The mistakes: of the file, then of keys in the order of the reference, then unknown keys and
+    /// variables.
     pub fn mistakes(&self) -> &[Mistake] {
         &self.0
     }
@@ -57,11 +55,7 @@ impl SettingsErrors {
 }
 
 fn listed(mistakes: &[Mistake]) -> String {
-    let noun = if mistakes.len() == 1 {
-        "mistake"
-    } else {
-        "mistakes"
-    };
-    let lines: String = mistakes.iter().map(|mistake| format!("\n  {mistake}")).collect();
-    format!("{} {noun} in the settings:{lines}", mistakes.len())
+    let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
+    let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    format!("{} {noun} in the settings:\n  {}", mistakes.len(), lines.join("\n  "))
 }

@@ -1,7 +1,8 @@
 //! Reads keys from variables, file and defaults, and remembers what it saw.
 //!
-//! Called by the declared sections. It records every key that is read, which makes the masked print, the reference
-//! table and the search for unknown keys possible without a second list. It never stops at a mistake.
+//! Called by the declared sections. It records every key that is read, which makes the masked print, the
+//! reference table and the search for unknown keys possible without a second list. It never stops at a
+//! mistake.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -86,7 +87,8 @@ impl Reader {
         value
     }
 
-    /// Notes that keys contradict each other; the first one is blamed. Silent when one of them is wrong by itself or
+    /// Notes that keys contradict each other; the first one is blamed. Silent when one of them is wrong by
+    /// itself or
     /// the file could not be read, because then the contradiction may not be real.
     pub(crate) fn conflict(&mut self, keys: &[&'static str], problem: impl Into<String>) {
         if self.broken || keys.iter().any(|key| self.wrong.contains(key)) {
@@ -102,9 +104,7 @@ impl Reader {
             (Origin::File, Some(file)) => format!(", in {}", file.display()),
             (Origin::File | Origin::Environment | Origin::Default, _) => String::new(),
         };
-        let mistakes = problems
-            .into_iter()
-            .map(|problem| Mistake::new(place(path), problem + &source));
+        let mistakes = problems.into_iter().map(|problem| Mistake::new(place(path), problem + &source));
         self.mistakes.extend(mistakes);
     }
 
@@ -126,25 +126,17 @@ impl Reader {
     }
 
     fn find_one(&self, path: &str) -> Option<(Value, Origin)> {
-        if let Some(text) = self
-            .variables
-            .get(&variable(path))
-            .filter(|text| !text.is_empty())
-        {
+        if let Some(text) = self.variables.get(&variable(path)).filter(|text| !text.is_empty()) {
             return Some((Value::String(text.clone()), Origin::Environment));
         }
-        let node = path
-            .split('.')
-            .try_fold(&self.file, |node, part| node.get(part))?;
+        let node = path.split('.').try_fold(&self.file, |node, part| node.get(part))?;
         (!node.is_null()).then(|| (node.clone(), Origin::File))
     }
 
-    /// One entry for each variable that starts with `prefix`; the rest of its name, as it is spelled, is the key.
+    /// One entry for each variable that starts with `prefix`; the rest of its name, as it is spelled, is the
+    /// key.
     fn entries(&self, prefix: &str, except: &str) -> Map<String, Value> {
-        let matching = self
-            .variables
-            .iter()
-            .filter(|(name, text)| *name != except && !text.is_empty());
+        let matching = self.variables.iter().filter(|(name, text)| *name != except && !text.is_empty());
         matching
             .filter_map(|(name, text)| Some((name.strip_prefix(prefix)?, text)))
             .filter(|(name, _)| !name.is_empty())

@@ -14,7 +14,7 @@ section! {
         addr: String = text(Rule::HOST_PORT).or("localhost:6379".to_owned());
         /// User name; needs a password.
         username: Option<String> = optional(text(Rule::ANY)).or(None);
-        /// Password.
+        /// Password of the server.
         password: Option<Secret> = optional(secret(1)).or(None);
         /// Number of the database; a cluster has only 0.
         db: u32 = whole(0..=1_023).or(0);
@@ -38,7 +38,7 @@ section! {
 section! {
     /// Finding the server by sentinels instead of its address.
     "redis.sentinel_" RedisSentinel {
-        /// The sentinels, as host:port; none means that redis.addr is used.
+        /// The sentinels, as host:port; none means that `redis.addr` is used.
         addrs: Vec<String> = list(text(Rule::HOST_PORT)).or(Vec::new());
         /// The name of the master that the sentinels watch.
         master_name: Option<String> = optional(text(Rule::ANY)).or(None);
@@ -48,11 +48,11 @@ section! {
 section! {
     /// How long to wait for Redis.
     "redis." RedisTimeouts {
-        /// For a connection.
+        /// How long to wait for a connection.
         dial_timeout: Duration = span(ms(1)..=mins(5)).or(secs(5));
-        /// For an answer.
+        /// How long to wait for an answer.
         read_timeout: Duration = span(ms(1)..=mins(5)).or(secs(3));
-        /// For a command to be written.
+        /// How long a command may take to be written.
         write_timeout: Duration = span(ms(1)..=mins(5)).or(secs(3));
     }
 }
@@ -62,10 +62,7 @@ impl Redis {
         let sentinels = !self.sentinel.addrs.is_empty();
         if sentinels != self.sentinel.master_name.is_some() {
             let keys = ["redis.sentinel_addrs", "redis.sentinel_master_name"];
-            reader.conflict(
-                &keys,
-                "goes together with redis.sentinel_master_name: set both or neither",
-            );
+            reader.conflict(&keys, "goes together with redis.sentinel_master_name: set both or neither");
         }
         if self.cluster && sentinels {
             let keys = ["redis.cluster", "redis.sentinel_addrs"];
@@ -81,10 +78,7 @@ impl Redis {
             reader.conflict(&["redis.username", "redis.password"], "needs redis.password too");
         }
         if self.min_idle_conns > self.pool_size {
-            let problem = format!(
-                "{} is more than redis.pool_size, {}",
-                self.min_idle_conns, self.pool_size
-            );
+            let problem = format!("{} is more than redis.pool_size, {}", self.min_idle_conns, self.pool_size);
             reader.conflict(&["redis.min_idle_conns", "redis.pool_size"], problem);
         }
     }

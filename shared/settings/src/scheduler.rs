@@ -12,7 +12,7 @@ section! {
         poll_interval: Duration = span(ms(1)..=mins(1)).or(secs(1));
         /// How many webhooks are released at once.
         batch_size: u32 = whole(1..=100_000).or(500);
-        /// How long a lease on due webhooks lasts; longer than scheduler.poll_interval.
+        /// How long a lease on due webhooks lasts; longer than `scheduler.poll_interval`.
         lock_timeout: Duration = span(secs(1)..=hours(1)).or(secs(30));
     }
 }

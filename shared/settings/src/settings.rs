@@ -87,7 +87,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The value in force of every key, in the order of the reference, with secrets masked: for the log at the start.
+    /// The value in force of every key, in the order of the reference, with secrets masked: for the log at
+    /// the start.
     pub fn effective(&self) -> Vec<EffectiveKey> {
         self.keys.iter().map(ReadKey::effective).collect()
     }
@@ -133,23 +134,14 @@ impl Settings {
         self.transformer.check(reader);
         if self.concurrency.inflight_ttl <= self.delivery.timeout {
             let keys = ["concurrency.inflight_ttl", "delivery.timeout"];
-            reader.conflict(
-                &keys,
-                "must be longer than delivery.timeout, or a running request loses its place",
-            );
+            reader.conflict(&keys, "must be longer than delivery.timeout, or a running request loses its place");
         }
         if self.ttl.retry_data_ttl < self.retry.max_delay {
             let keys = ["ttl.retry_data_ttl", "retry.max_delay"];
-            reader.conflict(
-                &keys,
-                "must not be shorter than retry.max_delay, or waiting webhooks are deleted",
-            );
+            reader.conflict(&keys, "must not be shorter than retry.max_delay, or waiting webhooks are deleted");
         }
         if self.metrics.enabled && self.metrics.port == self.api.port && self.api.port != 0 {
-            reader.conflict(
-                &["metrics.port", "api.port"],
-                format!("{} is api.port too", self.metrics.port),
-            );
+            reader.conflict(&["metrics.port", "api.port"], format!("{} is api.port too", self.metrics.port));
         }
     }
 }
@@ -162,18 +154,11 @@ impl Default for Settings {
 }
 
 /// Reads and checks settings from what was found.
-pub(crate) fn assemble(
-    found: Found,
-    variables: BTreeMap<String, String>,
-) -> Result<Settings, SettingsErrors> {
+pub(crate) fn assemble(found: Found, variables: BTreeMap<String, String>) -> Result<Settings, SettingsErrors> {
     let mut reader = Reader::new(found, variables);
     let settings = Settings::read(&mut reader);
     settings.check(&mut reader);
     let unknown = unknown::mistakes(&reader);
     reader.mistakes.extend(unknown);
-    if reader.mistakes.is_empty() {
-        Ok(settings)
-    } else {
-        Err(SettingsErrors(reader.mistakes))
-    }
+    if reader.mistakes.is_empty() { Ok(settings) } else { Err(SettingsErrors(reader.mistakes)) }
 }

@@ -1,6 +1,7 @@
 //! Where settings come from: one file, and the variables of the process.
 //!
-//! Binaries pass [`ProcessEnvironment`]; tests pass a map. Nothing else in the repository reads the environment.
+//! Binaries pass [`ProcessEnvironment`]; tests pass a map. Nothing else in the repository reads the
+//! environment.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,8 +9,9 @@ use std::path::PathBuf;
 
 /// What [`crate::load`] reads.
 pub struct Sources<'a> {
-    /// The file to read, as given on a command line; it must exist. Without one: `HOWK_CONFIG`, which must exist too,
-    /// else the first that exists of `./config.yaml`, `~/.howk/config.yaml` and `/etc/howk/config.yaml`, else none.
+    /// The file to read, as given on a command line; it must exist. Without one: `HOWK_CONFIG`, which must
+    /// exist too, else the first that exists of `./config.yaml`, `~/.howk/config.yaml` and
+    /// `/etc/howk/config.yaml`, else none.
     pub file: Option<PathBuf>,
     /// The variables.
     pub environment: &'a dyn Environment,
@@ -17,10 +19,7 @@ pub struct Sources<'a> {
 
 impl fmt::Debug for Sources<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Sources")
-            .field("file", &self.file)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Sources").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
@@ -42,13 +41,10 @@ pub struct ProcessEnvironment;
 
 impl Environment for ProcessEnvironment {
     fn variables(&self) -> BTreeMap<String, String> {
-        std::env::vars_os()
-            .map(|(name, value)| {
-                (
-                    name.to_string_lossy().into_owned(),
-                    value.to_string_lossy().into_owned(),
-                )
-            })
+        #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+        let variables = std::env::vars_os();
+        variables
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
             .collect()
     }
 }

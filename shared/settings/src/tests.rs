@@ -15,23 +15,20 @@ use crate::mistake::SettingsErrors;
 use crate::settings::{Settings, assemble};
 
 fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
-        .collect()
+    pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
+fn found(yaml: &str) -> Found {
+    Found::Tree(PathBuf::from("config.yaml"), crate::yaml::parse(yaml).expect("the test's YAML"))
 }
 
 fn read(yaml: &str, pairs: &[(&str, &str)]) -> Result<Settings, SettingsErrors> {
-    let tree = crate::yaml::parse(yaml).expect("the test's YAML");
-    assemble(Found::Tree(PathBuf::from("config.yaml"), tree), variables(pairs))
+    assemble(found(yaml), variables(pairs))
 }
 
 /// The mistakes as lines; none when the settings are fine.
 fn lines(yaml: &str, pairs: &[(&str, &str)]) -> Vec<String> {
-    let mistakes = read(yaml, pairs)
-        .err()
-        .map(|errors| errors.mistakes().to_vec())
-        .unwrap_or_default();
+    let mistakes = read(yaml, pairs).err().map(|errors| errors.mistakes().to_vec()).unwrap_or_default();
     mistakes.iter().map(ToString::to_string).collect()
 }
 

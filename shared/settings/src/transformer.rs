@@ -8,7 +8,7 @@ use crate::reader::Reader;
 section! {
     /// Transformers: scripts that turn any incoming request into webhooks.
     "transformer." Transformer {
-        /// Whether they are served.
+        /// Whether transformers are served.
         enabled: bool = flag().or(false);
         /// Folders with the scripts; a later one wins.
         script_dirs: Vec<String> = list(text(Rule::ANY)).or(Vec::new());
@@ -16,7 +16,7 @@ section! {
         passwd_dirs: Vec<String> = list(text(Rule::ANY)).or(Vec::new());
         /// How long a transformer may run.
         timeout: Duration = span(ms(1)..=mins(1)).or(ms(500));
-        /// How much memory it may use, in MiB.
+        /// How much memory a transformer may use, in MiB.
         memory_limit_mb: u32 = whole(1..=1_024).or(50);
     }
 }

@@ -7,15 +7,15 @@ use crate::kinds::{Kind, days, hours, mins, span};
 section! {
     /// How long things are kept in Redis; never 0, which would delete them at once.
     "ttl." Ttl {
-        /// Circuits of endpoints.
+        /// How long circuits of endpoints are kept.
         circuit_state_ttl: Duration = span(mins(1)..=days(365)).or(hours(24));
-        /// Statuses of webhooks.
+        /// How long statuses of webhooks are kept.
         status_ttl: Duration = span(mins(1)..=days(365)).or(hours(168));
-        /// Hourly counters.
+        /// How long hourly counters are kept.
         stats_ttl: Duration = span(hours(1)..=days(365)).or(hours(48));
-        /// Markers of settled dispatches.
+        /// How long markers of settled dispatches are kept.
         idempotency_ttl: Duration = span(mins(1)..=days(365)).or(hours(24));
-        /// Webhooks that wait for a retry; at least retry.max_delay.
+        /// How long webhooks that wait for a retry are kept; at least `retry.max_delay`.
         retry_data_ttl: Duration = span(mins(1)..=days(365)).or(days(7));
     }
 }

@@ -1,7 +1,7 @@
 //! Finds keys and variables that nobody read, and guesses what was meant.
 //!
-//! Called by `settings` after every section was read. Values of unknown keys are never shown: a misspelt password is
-//! still a password.
+//! Called by `settings` after every section was read. Values of unknown keys are never shown: a misspelt
+//! password is still a password.
 
 use serde_json::Value;
 
@@ -9,21 +9,13 @@ use crate::mistake::Mistake;
 use crate::reader::{Reader, place, variable};
 
 /// How alike a suggestion must be, from 0 (nothing in common) to 1 (the same).
-const LIKENESS_MIN: f64 = 0.7;
+const LIKENESS_MIN: f64 = 0.75;
 
 /// Every unknown key of the file, then every unknown variable.
 pub(crate) fn mistakes(reader: &Reader) -> Vec<Mistake> {
     let known: Vec<&'static str> = reader.keys.iter().map(|key| key.path).collect();
-    let file = reader
-        .path
-        .as_ref()
-        .map(|path| path.display().to_string())
-        .unwrap_or_default();
-    let mut walk = Walk {
-        known: &known,
-        file,
-        mistakes: Vec::new(),
-    };
+    let file = reader.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let mut walk = Walk { known: &known, file, mistakes: Vec::new() };
     walk.children("", &reader.file);
     let mut mistakes = walk.mistakes;
     mistakes.extend(unknown_variables(reader, &known));
@@ -42,11 +34,7 @@ impl Walk<'_> {
         match node {
             Value::Object(map) => {
                 for (name, child) in map {
-                    let path = if path.is_empty() {
-                        name.clone()
-                    } else {
-                        format!("{path}.{name}")
-                    };
+                    let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                     self.child(&path, name, child);
                 }
             }
@@ -58,12 +46,11 @@ impl Walk<'_> {
     }
 
     fn child(&mut self, path: &str, name: &str, node: &Value) {
+        if self.known.contains(&path) && !name.contains('.') {
+            return;
+        }
         if name.contains('.') {
-            self.note(
-                path,
-                "unknown key: a key below a section is written on its own line, indented, without dots",
-            );
-        } else if self.known.contains(&path) {
+            self.note(path, "unknown key: a key below a section is written on its own line, indented, without dots");
         } else if self.known.iter().any(|key| is_below(key, path)) {
             self.children(path, node);
         } else {
@@ -73,23 +60,13 @@ impl Walk<'_> {
     }
 
     fn note(&mut self, path: &str, problem: &str) {
-        self.mistakes
-            .push(Mistake::new(place(path), format!("{problem}, in {}", self.file)));
+        self.mistakes.push(Mistake::new(place(path), format!("{problem}, in {}", self.file)));
     }
 
     /// Every key and every section.
     fn names(&self) -> Vec<String> {
-        let sections = self
-            .known
-            .iter()
-            .filter_map(|key| key.rsplit_once('.'))
-            .map(|(section, _)| section);
-        self.known
-            .iter()
-            .copied()
-            .chain(sections)
-            .map(str::to_owned)
-            .collect()
+        let sections = self.known.iter().filter_map(|key| key.rsplit_once('.')).map(|(section, _)| section);
+        self.known.iter().copied().chain(sections).map(str::to_owned).collect()
     }
 }
 
@@ -100,34 +77,26 @@ fn unknown_variables(reader: &Reader, known: &[&'static str]) -> Vec<Mistake> {
     prefixes.push("HOWK_TEST_");
     let ours = reader.variables.keys().filter(|name| name.starts_with("HOWK_"));
     let unknown = ours.filter(|name| {
-        !names.contains(name)
-            && !prefixes
-                .iter()
-                .any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
+        !names.contains(name) && !prefixes.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
     });
     unknown
         .map(|name| {
             let best = names.iter().map(|known| (variable_likeness(name, known), known));
             let best = best.max_by(|left, right| left.0.total_cmp(&right.0));
-            let guess = best
-                .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
-                .map(|(_, known)| known.clone());
+            let guess = best.filter(|(likeness, _)| *likeness >= LIKENESS_MIN).map(|(_, known)| known.clone());
             Mistake::new(name.clone(), format!("unknown variable{}", suggestion(guess)))
         })
         .collect()
 }
 
 fn suggestion(guess: Option<String>) -> String {
-    guess
-        .map(|guess| format!("; did you mean {guess}?"))
-        .unwrap_or_default()
+    guess.map(|guess| format!("; did you mean {guess}?")).unwrap_or_default()
 }
 
 fn closest(path: &str, names: &[String]) -> Option<String> {
     let best = names.iter().map(|name| (key_likeness(path, name), name));
     let best = best.max_by(|left, right| left.0.total_cmp(&right.0));
-    best.filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
-        .map(|(_, name)| name.clone())
+    best.filter(|(likeness, _)| *likeness >= LIKENESS_MIN).map(|(_, name)| name.clone())
 }
 
 /// The right name in the wrong section counts most, then a sibling's name, then the whole path.
@@ -137,7 +106,7 @@ fn key_likeness(path: &str, name: &str) -> f64 {
     if key == known_key {
         0.95
     } else if section == known_section {
-        0.2 + strsim::normalized_damerau_levenshtein(key, known_key)
+        strsim::jaro_winkler(key, known_key)
     } else {
         strsim::normalized_damerau_levenshtein(path, name)
     }
@@ -149,6 +118,5 @@ fn variable_likeness(name: &str, known: &str) -> f64 {
 }
 
 fn is_below(key: &str, section: &str) -> bool {
-    key.strip_prefix(section)
-        .is_some_and(|rest| rest.starts_with('.'))
+    key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
 }

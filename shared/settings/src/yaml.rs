@@ -1,7 +1,7 @@
 //! Reads YAML into the same tree that JSON variables give, with a budget.
 //!
-//! Called by `file`. Aliases are followed, but every copy is paid from the budget, so an alias bomb ends early; the
-//! YAML library itself bounds nesting. Refused: a key given twice, tags, more than one document.
+//! Called by `file`. Aliases are followed, but every copy is paid from the budget, so an alias bomb ends
+//! early; the YAML library itself bounds nesting. Refused: a key given twice, tags, more than one document.
 
 use std::cell::Cell;
 use std::fmt;
@@ -12,6 +12,10 @@ use serde_json::{Map, Number, Value};
 /// How many nodes a file may expand to, after aliases.
 const NODES_MAX: u32 = 100_000;
 
+/// How many `[` and `{` a file may hold: the time that the YAML library takes grows with the square of those
+/// left open.
+const BRACKETS_MAX: usize = 10_000;
+
 /// Reads one document.
 ///
 /// # Errors
@@ -19,6 +23,10 @@ const NODES_MAX: u32 = 100_000;
 pub(crate) fn parse(text: &str) -> Result<Value, serde_yaml_ng::Error> {
     if text.lines().all(is_blank) {
         return Ok(Value::Null);
+    }
+    if text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() > BRACKETS_MAX {
+        let problem = format!("the file opens more than {BRACKETS_MAX} brackets; write lists and maps over lines");
+        return Err(de::Error::custom(problem));
     }
     let budget = Cell::new(NODES_MAX);
     Node { budget: &budget }.deserialize(serde_yaml_ng::Deserializer::from_str(text))
@@ -39,9 +47,8 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
 
     fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         let left = self.budget.get().checked_sub(1);
-        let left = left.ok_or_else(|| {
-            de::Error::custom(format_args!("the file expands to more than {NODES_MAX} values"))
-        })?;
+        let left =
+            left.ok_or_else(|| de::Error::custom(format_args!("the file expands to more than {NODES_MAX} values")))?;
         self.budget.set(left);
         deserializer.deserialize_any(self)
     }

@@ -28,13 +28,8 @@ impl DeadLetterFilter {
 
     /// Whether an entry is meant.
     pub fn admits(&self, entry: &DeadLetterEntry) -> bool {
-        self.config_id
-            .as_ref()
-            .is_none_or(|config| *config == entry.config_id)
-            && self
-                .endpoint
-                .as_ref()
-                .is_none_or(|endpoint| *endpoint == entry.endpoint)
+        self.config_id.as_ref().is_none_or(|config| *config == entry.config_id)
+            && self.endpoint.as_ref().is_none_or(|endpoint| *endpoint == entry.endpoint)
             && self.reason_type.is_none_or(|reason| reason == entry.reason_type)
             && self.since.is_none_or(|since| entry.at >= since)
             && self.until.is_none_or(|until| entry.at < until)

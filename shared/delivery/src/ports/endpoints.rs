@@ -1,7 +1,7 @@
 //! Port `endpoints`: what is known of endpoints, and what waits for their owners.
 
 use async_trait::async_trait;
-use domain::{ConfigId, EndpointHash, EndpointState, OwnerState, Timestamp, Waiting, WebhookId};
+use domain::{ConfigId, EndpointHash, EndpointState, OwnerState, Timestamp, Waiting};
 
 use crate::fault::Fault;
 
@@ -33,7 +33,7 @@ pub struct EndpointView {
 
 /// Reads endpoints. Nothing is kept of an endpoint in its normal state.
 ///
-/// Contract: parking a webhook and taking it out are atomic; a webhook stays parked until [`Endpoints::unpark`].
+/// Contract: parking a webhook and taking it out are atomic; a webhook stays parked until [`domain::Write::Unpark`].
 #[async_trait]
 pub trait Endpoints: Send + Sync {
     /// What is known of one endpoint at `now`; `None` when nothing is.
@@ -52,16 +52,5 @@ pub trait Endpoints: Send + Sync {
     ///
     /// # Errors
     /// A [`Fault`] when the store cannot be asked.
-    async fn parked(
-        &self,
-        hash: &EndpointHash,
-        config: &ConfigId,
-        limit: usize,
-    ) -> Result<Vec<Waiting>, Fault>;
-
-    /// Takes webhooks out of a parked list, once they are scheduled.
-    ///
-    /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
-    async fn unpark(&self, hash: &EndpointHash, config: &ConfigId, ids: &[WebhookId]) -> Result<(), Fault>;
+    async fn parked(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault>;
 }

@@ -44,12 +44,7 @@ pub trait Recovery: Send + Sync {
     ///
     /// # Errors
     /// A [`Fault`] when the store cannot be asked.
-    async fn lock(
-        &self,
-        owner: &Owner,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<Option<(Fence, Cursor)>, Fault>;
+    async fn lock(&self, owner: &Owner, now: Timestamp, until: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault>;
 
     /// Records how far the rebuild has come; `false` when the fence is stale.
     ///

@@ -26,11 +26,8 @@ pub fn admit_effects(situation: &Situation<'_>, admission: &Admission) -> Vec<Ef
 
 fn divert(situation: &Situation<'_>) -> Vec<Effect> {
     let dispatch = situation.dispatch.again(situation.moment.now);
-    let status = Status {
-        dispatch: dispatch.number,
-        phase: Phase::Pending,
-        ..status_before(situation, dispatch.number)
-    };
+    let status =
+        Status { dispatch: dispatch.number, phase: Phase::Pending, ..status_before(situation, dispatch.number) };
     let mut effects = vec![Effect::Publish(Record::Dispatch(Lane::Slow, dispatch))];
     effects.extend(settle_unsent(situation, status));
     effects
@@ -39,81 +36,51 @@ fn divert(situation: &Situation<'_>) -> Vec<Effect> {
 fn defer(situation: &Situation<'_>, until: Timestamp, reason: WaitReason) -> Vec<Effect> {
     let waiting = waiting(situation, situation.dispatch.again(until), reason);
     let status = waiting_status(situation, &waiting, Phase::Waiting);
-    let mut effects = vec![
-        Effect::Publish(Record::Waiting(waiting.clone())),
-        Effect::Write(Write::Schedule(waiting)),
-    ];
+    let mut effects =
+        vec![Effect::Publish(Record::Waiting(waiting.clone())), Effect::Write(Write::Schedule(waiting))];
     effects.extend(settle_unsent(situation, status));
     effects
 }
 
 /// The dispatch is not ours to settle: the same one comes back when the claim has ended, as a duplicate or to take over.
 fn defer_behind_claim(situation: &Situation<'_>, until: Timestamp) -> Vec<Effect> {
-    let dispatch = Dispatch {
-        scheduled_at: until,
-        ..situation.dispatch.clone()
-    };
+    let dispatch = Dispatch { scheduled_at: until, ..situation.dispatch.clone() };
     let waiting = waiting(situation, dispatch, WaitReason::Claimed);
     vec![
         Effect::Publish(Record::Waiting(waiting.clone())),
         Effect::Write(Write::Schedule(waiting)),
-        Effect::Write(Write::Release(
-            situation
-                .facts
-                .leases(situation.dispatch, unused_token(situation)),
-        )),
+        Effect::Write(Write::Release(situation.facts.leases(situation.dispatch, unused_token(situation)))),
     ]
 }
 
 fn park(situation: &Situation<'_>, reason: WaitReason) -> Vec<Effect> {
     let waiting = waiting(situation, situation.dispatch.again(situation.moment.now), reason);
     let status = waiting_status(situation, &waiting, Phase::Parked);
-    let mut effects = vec![
-        Effect::Publish(Record::Waiting(waiting.clone())),
-        Effect::Write(Write::Park(waiting)),
-    ];
+    let mut effects = vec![Effect::Publish(Record::Waiting(waiting.clone())), Effect::Write(Write::Park(waiting))];
     effects.extend(settle_unsent(situation, status));
     effects
 }
 
 fn drop_duplicate(situation: &Situation<'_>, duplicate: Duplicate) -> Vec<Effect> {
     let dispatch = situation.dispatch;
-    let mut effects = vec![Effect::Write(Write::Release(
-        situation.facts.leases(dispatch, unused_token(situation)),
-    ))];
+    let mut effects = vec![Effect::Write(Write::Release(situation.facts.leases(dispatch, unused_token(situation))))];
     if let Some(Next { due, attempt }) = duplicate.next {
         // The former owner may have died between settling and scheduling: scheduling again changes nothing otherwise.
-        let following = Dispatch {
-            attempt,
-            waited: true,
-            ..dispatch.again(due)
-        };
-        effects.push(Effect::Write(Write::Schedule(waiting(
-            situation,
-            following,
-            WaitReason::Retry,
-        ))));
+        let following = Dispatch { attempt, waited: true, ..dispatch.again(due) };
+        effects.push(Effect::Write(Write::Schedule(waiting(situation, following, WaitReason::Retry))));
     }
     if duplicate.terminal && dispatch.waited {
         // It may have died before forgetting, too.
-        effects.push(Effect::Publish(Record::Tombstone(
-            dispatch.webhook.id.clone(),
-            dispatch.number,
-        )));
+        effects.push(Effect::Publish(Record::Tombstone(dispatch.webhook.id.clone(), dispatch.number)));
     }
     effects
 }
 
 fn give_back(situation: &Situation<'_>) -> Vec<Effect> {
-    let leases = situation
-        .facts
-        .leases(situation.dispatch, unused_token(situation));
+    let leases = situation.facts.leases(situation.dispatch, unused_token(situation));
     let mut effects = vec![Effect::Write(Write::Release(leases))];
     if let ClaimFact::Taken { fence, .. } = situation.facts.claim {
-        effects.push(Effect::Write(Write::Unclaim(
-            situation.dispatch.webhook.id.clone(),
-            fence,
-        )));
+        effects.push(Effect::Write(Write::Unclaim(situation.dispatch.webhook.id.clone(), fence)));
     }
     effects
 }
@@ -123,17 +90,8 @@ fn settle_unsent(situation: &Situation<'_>, status: Status) -> [Effect; 2] {
         ClaimFact::Taken { fence, .. } => Some(fence),
         ClaimFact::Settled(_) | ClaimFact::Held { .. } | ClaimFact::Unknown => None,
     };
-    let leases = situation
-        .facts
-        .leases(situation.dispatch, unused_token(situation));
-    [
-        Effect::Write(Write::Settle(Settlement {
-            fence,
-            status,
-            attempt: None,
-        })),
-        Effect::Write(Write::Release(leases)),
-    ]
+    let leases = situation.facts.leases(situation.dispatch, unused_token(situation));
+    [Effect::Write(Write::Settle(Settlement { fence, status, attempt: None })), Effect::Write(Write::Release(leases))]
 }
 
 fn unused_token(situation: &Situation<'_>) -> Option<crate::lane::Pace> {
@@ -144,25 +102,15 @@ fn waiting(situation: &Situation<'_>, dispatch: Dispatch, reason: WaitReason) ->
     let lane = match reason {
         WaitReason::Pace | WaitReason::Busy => Lane::Slow,
         WaitReason::Claimed | WaitReason::NoTime => situation.moment.lane,
-        WaitReason::Retry
-        | WaitReason::Gate
-        | WaitReason::Circuit
-        | WaitReason::Paused
-        | WaitReason::Disabled => Lane::Fast,
+        WaitReason::Retry | WaitReason::Gate | WaitReason::Circuit | WaitReason::Paused | WaitReason::Disabled => {
+            Lane::Fast
+        }
     };
-    let gate = situation
-        .facts
-        .endpoint
-        .as_ref()
-        .and_then(|endpoint| endpoint.gate)
-        .map(Gate::settled);
+    let gate = situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.gate).map(Gate::settled);
     Waiting {
         lane,
         due: dispatch.scheduled_at,
-        dispatch: Dispatch {
-            waited: true,
-            ..dispatch
-        },
+        dispatch: Dispatch { waited: true, ..dispatch },
         reason,
         gate,
         last_error: None,
@@ -171,27 +119,12 @@ fn waiting(situation: &Situation<'_>, dispatch: Dispatch, reason: WaitReason) ->
 }
 
 fn waiting_status(situation: &Situation<'_>, waiting: &Waiting, phase: Phase) -> Status {
-    let next = Some(Next {
-        due: waiting.due,
-        attempt: waiting.dispatch.attempt,
-    });
-    Status {
-        phase,
-        next,
-        ..status_before(situation, situation.dispatch.number)
-    }
+    let next = Some(Next { due: waiting.due, attempt: waiting.dispatch.attempt });
+    Status { phase, next, ..status_before(situation, situation.dispatch.number) }
 }
 
 fn status_before(situation: &Situation<'_>, dispatch: u64) -> Status {
     let webhook = &situation.dispatch.webhook;
-    let status = Status::pending(
-        webhook.id.clone(),
-        webhook.config_id.clone(),
-        dispatch,
-        situation.moment.now,
-    );
-    Status {
-        attempts: situation.dispatch.attempt.saturating_sub(1),
-        ..status
-    }
+    let status = Status::pending(webhook.id.clone(), webhook.config_id.clone(), dispatch, situation.moment.now);
+    Status { attempts: situation.dispatch.attempt.saturating_sub(1), ..status }
 }

@@ -31,17 +31,9 @@ fn delivered(finished: &Finished<'_>) -> Vec<Effect> {
 
 fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
     let dispatch = finished.situation.dispatch;
-    let known_gate = finished
-        .situation
-        .facts
-        .endpoint
-        .as_ref()
-        .and_then(|endpoint| endpoint.gate);
+    let known_gate = finished.situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.gate);
     let waiting = Waiting {
-        dispatch: Dispatch {
-            waited: true,
-            ..dispatch.next_attempt(at)
-        },
+        dispatch: Dispatch { waited: true, ..dispatch.next_attempt(at) },
         lane: Lane::Fast,
         due: at,
         reason: WaitReason::Retry,
@@ -49,14 +41,8 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
         last_error: finished.outcome.error(),
         last_status: finished.outcome.status(),
     };
-    let next = Some(Next {
-        due: at,
-        attempt: waiting.dispatch.attempt,
-    });
-    let status = Status {
-        next,
-        ..finished.status(Phase::Waiting)
-    };
+    let next = Some(Next { due: at, attempt: waiting.dispatch.attempt });
+    let status = Status { next, ..finished.status(Phase::Waiting) };
     let mut effects = vec![
         finished.result(&status),
         Effect::Publish(Record::Waiting(waiting.clone())),
@@ -69,10 +55,7 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
 
 fn moved(finished: &Finished<'_>) -> Vec<Effect> {
     let dispatch = finished.situation.dispatch.next_attempt(finished.ended_at);
-    let status = Status {
-        dispatch: dispatch.number,
-        ..finished.status(Phase::Pending)
-    };
+    let status = Status { dispatch: dispatch.number, ..finished.status(Phase::Pending) };
     let mut effects = vec![
         finished.result(&status),
         Effect::Publish(Record::Dispatch(Lane::Slow, dispatch)),
@@ -102,14 +85,8 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
         state: OwnerState::Gone,
         decided_at: finished.ended_at,
     });
-    let mut effects = vec![
-        Effect::Publish(Record::DeadLetter(letter)),
-        finished.result(&status),
-    ];
-    effects.extend(
-        gone.clone()
-            .map(|decision| Effect::Publish(Record::Owner(decision))),
-    );
+    let mut effects = vec![Effect::Publish(Record::DeadLetter(letter)), finished.result(&status)];
+    effects.extend(gone.clone().map(|decision| Effect::Publish(Record::Owner(decision))));
     effects.push(Effect::Write(Write::Index(entry)));
     effects.extend(gone.map(|decision| Effect::Write(Write::Decide(decision))));
     effects.push(settled(finished, status));
@@ -123,10 +100,9 @@ fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
     let last_error = finished.outcome.error();
     let cause = last_error.clone().unwrap_or_default();
     let reason = match reason_type {
-        ReasonType::Exhausted => format!(
-            "all {} attempts failed, the last one: {cause}",
-            dispatch.webhook.max_attempts
-        ),
+        ReasonType::Exhausted => {
+            format!("all {} attempts failed, the last one: {cause}", dispatch.webhook.max_attempts)
+        }
         ReasonType::Gone => format!("{cause}: it wants no more webhooks and is disabled"),
         ReasonType::Unrecoverable | ReasonType::AddressRefused | ReasonType::Undecodable => cause,
     };
@@ -147,18 +123,12 @@ fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
 
 fn settled(finished: &Finished<'_>, status: Status) -> Effect {
     let (fence, attempt) = (finished.permit.fence, Some(finished.attempt()));
-    Effect::Write(Write::Settle(Settlement {
-        fence,
-        status,
-        attempt,
-    }))
+    Effect::Write(Write::Settle(Settlement { fence, status, attempt }))
 }
 
 fn tombstone(finished: &Finished<'_>) -> Option<Effect> {
     let dispatch = finished.situation.dispatch;
-    dispatch
-        .waited
-        .then(|| Effect::Publish(Record::Tombstone(dispatch.webhook.id.clone(), dispatch.number)))
+    dispatch.waited.then(|| Effect::Publish(Record::Tombstone(dispatch.webhook.id.clone(), dispatch.number)))
 }
 
 impl Finished<'_> {
@@ -171,12 +141,7 @@ impl Finished<'_> {
             last_attempt_at: Some(self.situation.moment.now),
             last_status: self.outcome.status(),
             last_error: self.outcome.error(),
-            ..Status::pending(
-                webhook.id.clone(),
-                webhook.config_id.clone(),
-                dispatch.number,
-                self.ended_at,
-            )
+            ..Status::pending(webhook.id.clone(), webhook.config_id.clone(), dispatch.number, self.ended_at)
         }
     }
 }

@@ -15,8 +15,7 @@ const WHSEC_X: &str = "6ab4308dfd572fa8718744def62b0760ea68adada65d8c4cd7987ea10
 const WHSEC_V1: &str = "v1,s1PvrHyFU4WL5zj+yUPYGMZf0+iLNY53s0pDeEjvkQ4=";
 const TEXT_X: &str = "683c49acb6f86b4942287e033b716cf0b5318b550561076b514ca04eca785908";
 const TEXT_V1: &str = "v1,B5lhrS9dQnqwfG7XwMXYXTX3hvkXvsRjspr/ezbTTp0=";
-const WHSK_V1A: &str =
-    "v1a,Ka+jT8Epy9Xfly6aADnMdgw46UUiM+ts/eqCvaN9z7ONtkxkgQbnKvu+pbPB5+3K6GjbA+84hf0JrUDl8nzQDQ==";
+const WHSK_V1A: &str = "v1a,Ka+jT8Epy9Xfly6aADnMdgw46UUiM+ts/eqCvaN9z7ONtkxkgQbnKvu+pbPB5+3K6GjbA+84hf0JrUDl8nzQDQ==";
 
 fn sign(secrets: &[&str], families: Signatures) -> Signed {
     let secrets: Vec<_> = secrets.iter().map(|text| Secret::new(*text)).collect();

@@ -60,29 +60,18 @@ pub(crate) struct Map<N, K> {
 
 /// A map from any name to one kind.
 pub(crate) fn map<K: Kind>(kind: K) -> Map<Text, K> {
-    Map {
-        name: text(Rule::ANY),
-        kind,
-        entries_from: None,
-    }
+    Map { name: text(Rule::ANY), kind, entries_from: None }
 }
 
 impl<N, K> Map<N, K> {
     /// Each variable with this prefix adds one entry, named by the rest of the variable's name.
     pub(crate) fn entries_from(self, prefix: &'static str) -> Self {
-        Self {
-            entries_from: Some(prefix),
-            ..self
-        }
+        Self { entries_from: Some(prefix), ..self }
     }
 
     /// The kind of the names, which may also bring them into one form.
     pub(crate) fn named<M: Kind<Value = String>>(self, name: M) -> Map<M, K> {
-        Map {
-            name,
-            kind: self.kind,
-            entries_from: self.entries_from,
-        }
+        Map { name, kind: self.kind, entries_from: self.entries_from }
     }
 }
 
@@ -102,11 +91,7 @@ impl<N: Kind<Value = String>, K: Kind> Kind for Map<N, K> {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
         };
         let Value::Object(object) = json.as_ref().unwrap_or(raw) else {
-            let shown = if self.is_secret() {
-                "[REDACTED]".to_owned()
-            } else {
-                quoted(raw)
-            };
+            let shown = if self.is_secret() { "[REDACTED]".to_owned() } else { quoted(raw) };
             return problem(format!("{shown} is not a map, such as {{\"name\": value}}"));
         };
         let entries = all(object.iter().map(|(name, value)| self.entry(name, value)))?;
@@ -120,10 +105,7 @@ impl<N: Kind<Value = String>, K: Kind> Kind for Map<N, K> {
     }
 
     fn show(&self, value: &Self::Value) -> Value {
-        value
-            .iter()
-            .map(|(name, value)| (name.clone(), self.kind.show(value)))
-            .collect()
+        value.iter().map(|(name, value)| (name.clone(), self.kind.show(value))).collect()
     }
 
     fn is_secret(&self) -> bool {
@@ -138,10 +120,7 @@ impl<N: Kind<Value = String>, K: Kind> Kind for Map<N, K> {
 impl<N: Kind<Value = String>, K: Kind> Map<N, K> {
     fn entry(&self, name: &str, value: &Value) -> Parsed<(String, K::Value)> {
         let parsed = self.kind.parse(value).map_err(|problems| {
-            problems
-                .into_iter()
-                .map(|problem| format!("entry {name:?}: {problem}"))
-                .collect::<Vec<_>>()
+            problems.into_iter().map(|problem| format!("entry {name:?}: {problem}")).collect::<Vec<_>>()
         });
         match (self.name.parse(&Value::from(name)), parsed) {
             (Ok(name), Ok(value)) => Ok((name, value)),
@@ -154,15 +133,15 @@ impl<N: Kind<Value = String>, K: Kind> Map<N, K> {
     }
 }
 
-/// The fields of a small object, in the order of `names`; one that is missing is null, an unknown one is a problem.
+/// The fields of a small object, in the order of `names`; one that is missing is null, an unknown one is a
+/// problem.
 pub(crate) fn fields<const N: usize>(raw: &Value, names: [&str; N]) -> Parsed<[Value; N]> {
     let Value::Object(object) = raw else {
         return problem(format!("must be a map with {}", names.join(" and ")));
     };
     let unknown = object.keys().filter(|name| !names.contains(&name.as_str()));
-    let unknown: Vec<String> = unknown
-        .map(|name| format!("unknown field {name:?}; allowed: {}", names.join(", ")))
-        .collect();
+    let unknown: Vec<String> =
+        unknown.map(|name| format!("unknown field {name:?}; allowed: {}", names.join(", "))).collect();
     if !unknown.is_empty() {
         return Err(unknown);
     }
@@ -178,9 +157,5 @@ fn all<T>(results: impl Iterator<Item = Parsed<T>>) -> Parsed<Vec<T>> {
             Err(found) => problems.extend(found),
         }
     }
-    if problems.is_empty() {
-        Ok(values)
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(values) } else { Err(problems) }
 }

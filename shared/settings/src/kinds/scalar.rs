@@ -61,21 +61,12 @@ impl Kind for Fraction {
     fn parse(&self, raw: &Value) -> Parsed<f64> {
         let number = match raw {
             Value::Number(number) => number.as_f64(),
-            Value::String(text) => text
-                .trim()
-                .parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite()),
+            Value::String(text) => text.trim().parse::<f64>().ok().filter(|number| number.is_finite()),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         };
         match number {
             Some(number) if self.0.contains(&number) => Ok(number),
-            Some(_) => problem(format!(
-                "{} is not between {} and {}",
-                quoted(raw),
-                self.0.start(),
-                self.0.end()
-            )),
+            Some(_) => problem(format!("{} is not between {} and {}", quoted(raw), self.0.start(), self.0.end())),
             None => problem(format!("{} is not {}", quoted(raw), self.allowed())),
         }
     }

@@ -45,11 +45,7 @@ impl Kind for Span {
     type Value = Duration;
 
     fn allowed(&self) -> String {
-        format!(
-            "a duration between {} and {}",
-            written(*self.0.start()),
-            written(*self.0.end())
-        )
+        format!("a duration between {} and {}", written(*self.0.start()), written(*self.0.end()))
     }
 
     fn parse(&self, raw: &Value) -> Parsed<Duration> {
@@ -59,17 +55,10 @@ impl Kind for Span {
         };
         let text = text.trim();
         if text != "0" && text.parse::<f64>().is_ok_and(f64::is_finite) {
-            return problem(format!(
-                "{} has no unit: write {text}s, or ms, m, h or d",
-                quoted(raw)
-            ));
+            return problem(format!("{} has no unit: write {text}s, or ms, m, h or d", quoted(raw)));
         }
         let Ok(value) = humantime::parse_duration(text) else {
-            return problem(format!(
-                "{} is not {}, such as 10s or 5m",
-                quoted(raw),
-                self.allowed()
-            ));
+            return problem(format!("{} is not {}, such as 10s or 5m", quoted(raw), self.allowed()));
         };
         if !self.0.contains(&value) {
             let (least, most) = (written(*self.0.start()), written(*self.0.end()));
@@ -97,9 +86,6 @@ pub(crate) fn written(value: Duration) -> String {
     if nanos == 0 {
         return "0".to_owned();
     }
-    let unit = UNITS.iter().find(|(size, _)| nanos % size == 0);
-    unit.map_or_else(
-        || format!("{nanos}ns"),
-        |(size, name)| format!("{}{name}", nanos / size),
-    )
+    let unit = UNITS.iter().find(|(size, _)| nanos.is_multiple_of(*size));
+    unit.map_or_else(|| format!("{nanos}ns"), |(size, name)| format!("{}{name}", nanos / size))
 }

@@ -52,9 +52,7 @@ impl Kind for Text {
     fn parse(&self, raw: &Value) -> Parsed<String> {
         match raw {
             Value::String(text) if (self.0.holds)(text) => Ok(text.clone()),
-            Value::Number(_) | Value::Bool(_) => {
-                problem(format!("{} is not text: put it in quotes", quoted(raw)))
-            }
+            Value::Number(_) | Value::Bool(_) => problem(format!("{} is not text: put it in quotes", quoted(raw))),
             Value::String(_) | Value::Null | Value::Array(_) | Value::Object(_) => {
                 problem(format!("{} is not {}", quoted(raw), self.0.allowed))
             }
@@ -87,9 +85,7 @@ impl Kind for Hidden {
 
     fn parse(&self, raw: &Value) -> Parsed<Secret> {
         match raw {
-            Value::String(text) if text.contains('\u{fffd}') => {
-                problem("[REDACTED] is not valid UTF-8".to_owned())
-            }
+            Value::String(text) if text.contains('\u{fffd}') => problem("[REDACTED] is not valid UTF-8".to_owned()),
             Value::String(text) if text.chars().count() >= self.0 => Ok(Secret::new(text.clone())),
             Value::String(_) => problem(format!("[REDACTED] is not {}", self.allowed())),
             Value::Number(_) | Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => {

@@ -6,10 +6,7 @@ use crate::api::ApiAuth;
 #[test]
 fn w15_maps_can_be_set_by_variable() {
     let pairs = [
-        (
-            "HOWK_CONCURRENCY_DOMAIN_OVERRIDES",
-            r#"{"api.stripe.com":200,"Hooks.Slack.com.":30}"#,
-        ),
+        ("HOWK_CONCURRENCY_DOMAIN_OVERRIDES", r#"{"api.stripe.com":200,"Hooks.Slack.com.":30}"#),
         ("HOWK_LUA_CRYPTO_KEYS", r#"{"A":"pem-a"}"#),
         ("HOWK_LUA_CRYPTO_B", "pem-b"),
         ("HOWK_LUA_ALLOW_HOSTNAME_acme", "a.example, b.example"),
@@ -17,16 +14,10 @@ fn w15_maps_can_be_set_by_variable() {
     ];
     let settings = read("", &pairs).expect("valid");
     let overrides = &settings.concurrency.domain_overrides;
-    assert_eq!(
-        (overrides["api.stripe.com"], overrides["hooks.slack.com"]),
-        (200, 30)
-    );
+    assert_eq!((overrides["api.stripe.com"], overrides["hooks.slack.com"]), (200, 30));
     let keys = &settings.lua.crypto_keys;
     assert_eq!((keys["A"].reveal(), keys["B"].reveal()), ("pem-a", "pem-b"));
-    assert_eq!(
-        settings.lua.allow_hosts_by_namespace["acme"],
-        ["a.example", "b.example"]
-    );
+    assert_eq!(settings.lua.allow_hosts_by_namespace["acme"], ["a.example", "b.example"]);
     assert_eq!(settings.log.level.name(), "debug");
 }
 
@@ -35,10 +26,7 @@ fn w15_single_entries_join_the_map_of_the_file() {
     let yaml = "lua:\n  crypto_keys:\n    A: from-file\n    B: from-file\n";
     let settings = read(yaml, &[("HOWK_LUA_CRYPTO_B", "from-variable")]).expect("valid");
     let keys = &settings.lua.crypto_keys;
-    assert_eq!(
-        (keys["A"].reveal(), keys["B"].reveal()),
-        ("from-file", "from-variable")
-    );
+    assert_eq!((keys["A"].reveal(), keys["B"].reveal()), ("from-file", "from-variable"));
 }
 
 #[test]
@@ -48,15 +36,9 @@ fn w17_overrides_hold_without_a_general_limit() {
     assert_eq!(limits.max_inflight_per_domain, 0);
     assert_eq!(limits.limit_of_domain("api.stripe.com"), Some(5));
     assert_eq!(limits.limit_of_domain("other.example"), None);
-    let limits = read(yaml, &[("HOWK_CONCURRENCY_MAX_INFLIGHT_PER_DOMAIN", "9")])
-        .expect("valid")
-        .concurrency;
+    let limits = read(yaml, &[("HOWK_CONCURRENCY_MAX_INFLIGHT_PER_DOMAIN", "9")]).expect("valid").concurrency;
     assert_eq!(limits.limit_of_domain("other.example"), Some(9));
-    assert_eq!(
-        limits.limit_of_domain("free.example"),
-        None,
-        "0 lifts the limit of one domain"
-    );
+    assert_eq!(limits.limit_of_domain("free.example"), None, "0 lifts the limit of one domain");
 }
 
 #[test]
@@ -68,10 +50,7 @@ fn w17_a_domain_has_no_port_and_one_spelling() {
         assert!(line.contains("is not a host without port"), "{line}");
     }
     assert!(line("", &[(name, r#"{"A.com":1,"a.com":2}"#)]).contains("\"a.com\" is given twice"));
-    assert_eq!(
-        lines("", &[(name, r#"{"[::1]":1,"127.0.0.1":2,"bücher.example":3}"#)]),
-        Vec::<String>::new()
-    );
+    assert_eq!(lines("", &[(name, r#"{"[::1]":1,"127.0.0.1":2,"bücher.example":3}"#)]), Vec::<String>::new());
 }
 
 #[test]
@@ -92,11 +71,7 @@ fn lists_are_json_or_texts_between_commas() {
     }
     let yaml = "kafka:\n  brokers:\n    - a:1\n    - b:2\n";
     assert_eq!(read(yaml, &[]).expect("valid").kafka.brokers, ["a:1", "b:2"]);
-    assert_eq!(
-        lines("", &[("HOWK_KAFKA_BROKERS", "a, b:0, c:x")]).len(),
-        3,
-        "every item is looked at"
-    );
+    assert_eq!(lines("", &[("HOWK_KAFKA_BROKERS", "a, b:0, c:x")]).len(), 3, "every item is looked at");
     assert!(line("", &[("HOWK_KAFKA_BROKERS", "[\"a:1\"")]).contains("not a JSON list: EOF"));
     assert!(line("", &[("HOWK_KAFKA_BROKERS", ",")]).contains("at least one broker"));
 }
@@ -105,48 +80,24 @@ fn lists_are_json_or_texts_between_commas() {
 fn api_keys_are_checked_field_by_field() {
     let hash = "AB".repeat(32);
     let json = format!(r#"{{"acme":{{"hash":"{hash}","config_ids":["acme:*"]}}}}"#);
-    let api = read("", &[("HOWK_API_AUTH", "keys"), ("HOWK_API_KEYS", &json)])
-        .expect("valid")
-        .api;
+    let api = read("", &[("HOWK_API_AUTH", "keys"), ("HOWK_API_KEYS", &json)]).expect("valid").api;
     assert_eq!(api.auth, ApiAuth::Keys);
-    assert_eq!(
-        (api.keys["acme"].hash.as_str(), api.keys["acme"].config_ids.len()),
-        ("ab".repeat(32).as_str(), 1)
-    );
+    assert_eq!((api.keys["acme"].hash.as_str(), api.keys["acme"].config_ids.len()), ("ab".repeat(32).as_str(), 1));
 
     let wrong = r#"{"a":{"hash":"short","config_ids":[]},"b":{"hsh":"x"},"c":5}"#;
     let lines = lines("", &[("HOWK_API_KEYS", wrong)]);
     assert_eq!(lines.len(), 4, "{lines:#?}");
-    assert!(
-        lines[0].contains("entry \"a\": hash is not the SHA-256"),
-        "{}",
-        lines[0]
-    );
-    assert!(
-        lines[1].contains("entry \"a\": config_ids is empty"),
-        "{}",
-        lines[1]
-    );
-    assert!(
-        lines[2].contains("entry \"b\": unknown field \"hsh\"; allowed: hash, config_ids"),
-        "{}",
-        lines[2]
-    );
-    assert!(
-        lines[3].contains("entry \"c\": must be a map with hash and config_ids"),
-        "{}",
-        lines[3]
-    );
+    assert!(lines[0].contains("entry \"a\": hash is not the SHA-256"), "{}", lines[0]);
+    assert!(lines[1].contains("entry \"a\": config_ids is empty"), "{}", lines[1]);
+    assert!(lines[2].contains("entry \"b\": unknown field \"hsh\"; allowed: hash, config_ids"), "{}", lines[2]);
+    assert!(lines[3].contains("entry \"c\": must be a map with hash and config_ids"), "{}", lines[3]);
 }
 
 #[test]
 fn endpoints_take_patterns_with_dots() {
     let yaml = "endpoints:\n  \"https://api.acme.example/*\":\n    health_url: https://api.acme.example/up\n";
     let endpoints = read(yaml, &[]).expect("valid").endpoints;
-    assert_eq!(
-        endpoints["https://api.acme.example/*"].health_url,
-        "https://api.acme.example/up"
-    );
+    assert_eq!(endpoints["https://api.acme.example/*"].health_url, "https://api.acme.example/up");
     let line = line("", &[("HOWK_ENDPOINTS", r#"{"x":{"health_url":"ftp://a"}}"#)]);
     assert_eq!(
         line,
@@ -156,12 +107,7 @@ fn endpoints_take_patterns_with_dots() {
 
 #[test]
 fn hidden_headers_fall_back_to_the_well_known_ones() {
-    let hidden = |text| {
-        read("", &[("HOWK_DLQ_REDACT_HEADERS", text)])
-            .expect("valid")
-            .dlq
-            .hidden_headers()
-    };
+    let hidden = |text| read("", &[("HOWK_DLQ_REDACT_HEADERS", text)]).expect("valid").dlq.hidden_headers();
     assert_eq!(hidden("X-Mine"), ["x-mine"]);
     assert_eq!(hidden("[]").len(), 6);
     let off = read("dlq:\n  disable_redaction: true\n", &[]).expect("valid");

@@ -27,44 +27,24 @@ fn an_explicit_file_wins_over_howk_config_over_home() {
     };
     assert_eq!(port(Some(given.clone()), &with_both), (1, Some(given)));
     assert_eq!(port(None, &with_both), (2, Some(named)));
-    assert_eq!(
-        port(None, &with_home),
-        (3, Some(folder.path().join(".howk/config.yaml")))
-    );
+    assert_eq!(port(None, &with_home), (3, Some(folder.path().join(".howk/config.yaml"))));
 }
 
 #[test]
 fn a_file_that_was_named_must_exist_and_the_variables_are_still_checked() {
     let environment = variables(&[("HOWK_CONFIG", "/no/such/file.yaml"), ("HOWK_RETRY_JITTER", "7")]);
-    let errors = load(Sources {
-        file: None,
-        environment: &environment,
-    })
-    .expect_err("no file");
+    let errors = load(Sources { file: None, environment: &environment }).expect_err("no file");
     let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
     assert_eq!(lines.len(), 2, "{lines:#?}");
-    assert!(
-        lines[0].starts_with("/no/such/file.yaml: cannot be read: "),
-        "{}",
-        lines[0]
-    );
-    assert_eq!(
-        (errors.mistakes()[1].place(), errors.code()),
-        ("HOWK_RETRY_JITTER (retry.jitter)", "settings")
-    );
+    assert!(lines[0].starts_with("/no/such/file.yaml: cannot be read: "), "{}", lines[0]);
+    assert_eq!((errors.mistakes()[1].place(), errors.code()), ("HOWK_RETRY_JITTER (retry.jitter)", "settings"));
 }
 
 #[test]
 fn no_file_at_all_is_fine() {
     let folder = tempfile::tempdir().expect("a folder");
     let environment = variables(&[("HOME", folder.path().to_str().expect("UTF-8"))]);
-    assert!(
-        load(Sources {
-            file: None,
-            environment: &environment
-        })
-        .is_ok()
-    );
+    assert!(load(Sources { file: None, environment: &environment }).is_ok());
 }
 
 #[test]

@@ -13,31 +13,16 @@ fn effective_masks_secrets() {
         ("HOWK_SECRETS_KEY", SECRET),
         ("HOWK_LUA_CRYPTO_KEYS", keys.as_str()),
         ("HOWK_LUA_CRYPTO_B", SECRET),
-        (
-            "HOWK_ENDPOINTS",
-            r#"{"*":{"health_url":"https://a.example/up?token=correct-horse"}}"#,
-        ),
+        ("HOWK_ENDPOINTS", r#"{"*":{"health_url":"https://a.example/up?token=correct-horse"}}"#),
     ];
     let settings = read("", &pairs).expect("valid");
-    assert_eq!(
-        settings.secrets.key.as_ref().map(domain::Secret::reveal),
-        Some(SECRET)
-    );
+    assert_eq!(settings.secrets.key.as_ref().map(domain::Secret::reveal), Some(SECRET));
     let shown: Vec<String> = settings.effective().iter().map(ToString::to_string).collect();
     let shown = shown.join("\n");
-    assert!(
-        shown.contains("redis.password = [REDACTED] (environment)"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains(r#"lua.crypto_keys = {"A":"[REDACTED]","B":"[REDACTED]"} (environment)"#),
-        "{shown}"
-    );
+    assert!(shown.contains("redis.password = [REDACTED] (environment)"), "{shown}");
+    assert!(shown.contains(r#"lua.crypto_keys = {"A":"[REDACTED]","B":"[REDACTED]"} (environment)"#), "{shown}");
     assert!(!shown.contains("correct-horse"), "{shown}");
-    let debugged = format!(
-        "{:?}",
-        (&settings.redis, &settings.kafka, &settings.secrets, &settings.lua)
-    );
+    let debugged = format!("{:?}", (&settings.redis, &settings.kafka, &settings.secrets, &settings.lua));
     assert!(!debugged.contains("correct-horse"), "{debugged}");
 }
 

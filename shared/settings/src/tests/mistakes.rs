@@ -23,10 +23,7 @@ retries: {}
     let lines = lines(yaml, &[]);
     assert_eq!(lines.len(), 10, "{lines:#?}");
     let all = read(yaml, &[]).expect_err("ten").to_string();
-    assert!(
-        all.starts_with("10 mistakes in the settings:\n  HOWK_API_PORT (api.port): 70000 is not"),
-        "{all}"
-    );
+    assert!(all.starts_with("10 mistakes in the settings:\n  HOWK_API_PORT (api.port): 70000 is not"), "{all}");
     for part in [
         "HOWK_RETRY_JITTER (retry.jitter): 1.5 is not between 0 and 1, in config.yaml",
         "HOWK_RETRY_BASE_DELAY (retry.base_delay): 10 has no unit: write 10s, or ms, m, h or d, in config.yaml",
@@ -44,31 +41,18 @@ retries: {}
 
 #[test]
 fn variables_and_file_are_reported_together() {
-    let pairs = [
-        ("HOWK_RETRY_JITTER", "1.5"),
-        ("HOWK_RETRY_JITER", "0.5"),
-        ("PATH", "/bin"),
-    ];
+    let pairs = [("HOWK_RETRY_JITTER", "1.5"), ("HOWK_RETRY_JITER", "0.5"), ("PATH", "/bin")];
     let lines = lines("api:\n  port: -1\n", &pairs);
     assert_eq!(lines.len(), 3, "{lines:#?}");
-    assert_eq!(
-        lines[1],
-        "HOWK_RETRY_JITTER (retry.jitter): 1.5 is not between 0 and 1"
-    );
-    assert_eq!(
-        lines[2],
-        "HOWK_RETRY_JITER: unknown variable; did you mean HOWK_RETRY_JITTER?"
-    );
+    assert_eq!(lines[1], "HOWK_RETRY_JITTER (retry.jitter): 1.5 is not between 0 and 1");
+    assert_eq!(lines[2], "HOWK_RETRY_JITER: unknown variable; did you mean HOWK_RETRY_JITTER?");
 }
 
 #[test]
 fn unknown_keys_get_a_suggestion() {
     for (yaml, expected) in [
         ("retry:\n  basedelay: 10s\n", "did you mean retry.base_delay?"),
-        (
-            "redis:\n  retry_data_ttl: 7d\n",
-            "did you mean ttl.retry_data_ttl?",
-        ),
+        ("redis:\n  retry_data_ttl: 7d\n", "did you mean ttl.retry_data_ttl?"),
         ("Retry:\n  jitter: 0.1\n", "did you mean retry?"),
         ("circuitbreaker: {}\n", "did you mean circuit_breaker?"),
         ("retry.jitter: 0.1\n", "without dots"),
@@ -83,69 +67,28 @@ fn unknown_keys_get_a_suggestion() {
 
 #[test]
 fn known_variables_that_are_no_keys_pass() {
-    let pairs = [
-        ("HOWK_TEST_SEED", "1"),
-        ("HOWK_CONFIG", "x.yaml"),
-        ("HOWK_LUA_CRYPTO_X", "pem"),
-        ("HOME", "/"),
-    ];
+    let pairs = [("HOWK_TEST_SEED", "1"), ("HOWK_CONFIG", "x.yaml"), ("HOWK_LUA_CRYPTO_X", "pem"), ("HOME", "/")];
     assert_eq!(lines("", &pairs), Vec::<String>::new());
 }
 
 #[test]
 fn keys_that_contradict_each_other() {
     for (pairs, expected) in [
-        (
-            &[("HOWK_DELIVERY_FAST_TIMEOUT", "31s")][..],
-            "must not be longer than delivery.timeout",
-        ),
-        (
-            &[("HOWK_RETRY_BASE_DELAY", "2m"), ("HOWK_RETRY_MAX_DELAY", "1m")],
-            "longer than retry.max_delay",
-        ),
-        (
-            &[("HOWK_KAFKA_GROUP_HEARTBEAT_INTERVAL", "10s")],
-            "shorter than kafka.group_session_timeout",
-        ),
-        (
-            &[("HOWK_API_AUTH", "keys")],
-            "keys needs at least one entry in api.keys",
-        ),
+        (&[("HOWK_DELIVERY_FAST_TIMEOUT", "31s")][..], "must not be longer than delivery.timeout"),
+        (&[("HOWK_RETRY_BASE_DELAY", "2m"), ("HOWK_RETRY_MAX_DELAY", "1m")], "longer than retry.max_delay"),
+        (&[("HOWK_KAFKA_GROUP_HEARTBEAT_INTERVAL", "10s")], "shorter than kafka.group_session_timeout"),
+        (&[("HOWK_API_AUTH", "keys")], "keys needs at least one entry in api.keys"),
         (&[("HOWK_KAFKA_AUTH", "iam")], "iam needs kafka.tls: true"),
-        (
-            &[("HOWK_KAFKA_AUTH", "scram")],
-            "scram needs kafka.username and kafka.password",
-        ),
-        (
-            &[("HOWK_KAFKA_TOPICS_SLOW", "howk.pending")],
-            "already the name of another topic",
-        ),
-        (
-            &[("HOWK_REDIS_CLUSTER", "true"), ("HOWK_REDIS_DB", "2")],
-            "2 is not 0",
-        ),
+        (&[("HOWK_KAFKA_AUTH", "scram")], "scram needs kafka.username and kafka.password"),
+        (&[("HOWK_KAFKA_TOPICS_SLOW", "howk.pending")], "already the name of another topic"),
+        (&[("HOWK_REDIS_CLUSTER", "true"), ("HOWK_REDIS_DB", "2")], "2 is not 0"),
         (&[("HOWK_REDIS_SENTINEL_ADDRS", "s:1")], "set both or neither"),
         (&[("HOWK_REDIS_USERNAME", "ann")], "needs redis.password too"),
-        (
-            &[("HOWK_REDIS_POOL_SIZE", "5")],
-            "10 is more than redis.pool_size, 5",
-        ),
-        (
-            &[("HOWK_CONCURRENCY_INFLIGHT_TTL", "30s")],
-            "must be longer than delivery.timeout",
-        ),
-        (
-            &[("HOWK_SCHEDULER_LOCK_TIMEOUT", "1s")],
-            "must be longer than scheduler.poll_interval",
-        ),
-        (
-            &[("HOWK_TRANSFORMER_ENABLED", "true")],
-            "needs at least one folder",
-        ),
-        (
-            &[("HOWK_METRICS_ENABLED", "true"), ("HOWK_METRICS_PORT", "8080")],
-            "8080 is api.port too",
-        ),
+        (&[("HOWK_REDIS_POOL_SIZE", "5")], "10 is more than redis.pool_size, 5"),
+        (&[("HOWK_CONCURRENCY_INFLIGHT_TTL", "30s")], "must be longer than delivery.timeout"),
+        (&[("HOWK_SCHEDULER_LOCK_TIMEOUT", "1s")], "must be longer than scheduler.poll_interval"),
+        (&[("HOWK_TRANSFORMER_ENABLED", "true")], "needs at least one folder"),
+        (&[("HOWK_METRICS_ENABLED", "true"), ("HOWK_METRICS_PORT", "8080")], "8080 is api.port too"),
     ] {
         let line = line("", pairs);
         assert!(line.contains(expected), "{line}");
@@ -154,10 +97,7 @@ fn keys_that_contradict_each_other() {
 
 #[test]
 fn a_wrong_key_does_not_also_contradict() {
-    let pairs = [
-        ("HOWK_DELIVERY_TIMEOUT", "soon"),
-        ("HOWK_DELIVERY_FAST_TIMEOUT", "40s"),
-    ];
+    let pairs = [("HOWK_DELIVERY_TIMEOUT", "soon"), ("HOWK_DELIVERY_FAST_TIMEOUT", "40s")];
     assert!(line("", &pairs).contains("soon is not a duration"));
 }
 
@@ -173,14 +113,5 @@ fn bounds_of_the_release_window_and_concurrency() {
             assert!(line("", &[(name, text)]).contains(text), "{name}={text}");
         }
     }
-    assert!(
-        read(
-            "",
-            &[
-                ("HOWK_RETRY_RELEASE_WINDOW", "1"),
-                ("HOWK_DELIVERY_CONCURRENCY", "10000")
-            ]
-        )
-        .is_ok()
-    );
+    assert!(read("", &[("HOWK_RETRY_RELEASE_WINDOW", "1"), ("HOWK_DELIVERY_CONCURRENCY", "10000")]).is_ok());
 }

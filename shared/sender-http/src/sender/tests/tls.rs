@@ -43,8 +43,7 @@ async fn receiver() -> (Receiver, Certificate) {
 /// A sender that trusts one more certificate.
 fn trusting(certificate: Certificate) -> HttpSender {
     let sender = HttpSender::with_lookup(local_config(), Arc::new(Loopback)).expect("a sender");
-    let resolver =
-        super::super::PolicyResolver { policy: Arc::clone(&sender.policy), lookup: Arc::new(Loopback) };
+    let resolver = super::super::PolicyResolver { policy: Arc::clone(&sender.policy), lookup: Arc::new(Loopback) };
     let client = super::super::client_builder(&local_config(), resolver).tls_certs_merge([certificate]);
     HttpSender { client: client.build().expect("a client"), ..sender }
 }

@@ -29,8 +29,18 @@ async fn the_whole_request() {
     assert_eq!(request.body, b" {\"a\": 1}\n");
     let names: Vec<_> = request.headers().into_iter().map(|(name, _)| name).collect();
     let expected = [
-        "Content-Type", "User-Agent", "X-Webhook-Id", "X-Webhook-Attempt", "X-Webhook-Timestamp", "Webhook-Id",
-        "Webhook-Timestamp", "X-Mine", "X-Webhook-Signature", "Webhook-Signature", "Accept", "Host",
+        "Content-Type",
+        "User-Agent",
+        "X-Webhook-Id",
+        "X-Webhook-Attempt",
+        "X-Webhook-Timestamp",
+        "Webhook-Id",
+        "Webhook-Timestamp",
+        "X-Mine",
+        "X-Webhook-Signature",
+        "Webhook-Signature",
+        "Accept",
+        "Host",
         "Content-Length",
     ];
     assert_eq!(names, expected);
@@ -69,8 +79,16 @@ async fn bodies_are_never_rewritten() {
     let sender = local_sender();
     let digits = "7".repeat(100);
     let bodies = [
-        "9007199254740993", "1e308", "-0.0", "1.10", &digits, "  [ 1 ,\t2 ]\r\n", "{\"a\":1,\"a\":2}",
-        "\"<a>&\\u0041\u{2028}é\"", "", "not json \u{0} at all",
+        "9007199254740993",
+        "1e308",
+        "-0.0",
+        "1.10",
+        &digits,
+        "  [ 1 ,\t2 ]\r\n",
+        "{\"a\":1,\"a\":2}",
+        "\"<a>&\\u0041\u{2028}é\"",
+        "",
+        "not json \u{0} at all",
     ];
     for body in bodies {
         send(&sender, webhook(&receiver.url(), body.as_bytes())).await;

@@ -1,0 +1,251 @@
+//! Works on a lane's topic without Lambda: records of one tenant in order (or N at a time), tenants concurrently.
+//!
+//! One consumer reads the partitions of one group member and commits the contiguous part that is settled. A record that
+//! cannot be settled is tried again in place; what is not settled at the end is not committed and comes again.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use delivery::deliver::{Deliver, Handled, Invocation};
+use delivery::ports::log::{Feed, LogRecord};
+use delivery::rebuild::Rebuild;
+use domain::{Position, Record};
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// Records read together.
+const READ_MAX: usize = 256;
+/// Records that may be read and not settled.
+const UNSETTLED_MAX: usize = 1024;
+/// The pauses before a record that was handed back, or a feed that failed, is tried again.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// Works on the partitions of one feed.
+#[derive(Clone)]
+pub struct Consumer {
+    /// Where the records come from.
+    pub feed: Arc<dyn Feed>,
+    /// What is done with them.
+    pub deliver: Arc<Deliver>,
+    /// Whether work may go on.
+    pub rebuild: Arc<Rebuild>,
+    /// On whose behalf.
+    pub invocation: Invocation,
+    /// How many dispatches of the lane are worked on at once, over all its consumers.
+    pub permits: Arc<Semaphore>,
+    /// How many dispatches of one tenant are worked on at once. 1 keeps their order.
+    pub per_key: usize,
+    /// When to stop.
+    pub stop: CancellationToken,
+}
+
+impl std::fmt::Debug for Consumer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Consumer").field("invocation", &self.invocation).finish_non_exhaustive()
+    }
+}
+
+impl Consumer {
+    /// Works until told to stop, then finishes what is under way.
+    pub async fn run(self) {
+        let mut backlog = Backlog::default();
+        let mut under_way = FuturesUnordered::new();
+        let mut read = self.read();
+        loop {
+            while let Some((key, record)) = backlog.start(self.per_key) {
+                under_way.push(self.settle(key, record));
+            }
+            tokio::select! {
+                biased;
+                Some((key, position)) = under_way.next() => {
+                    if let Some(commit) = backlog.settled(&key, position) {
+                        self.commit(commit).await;
+                    }
+                }
+                () = self.stop.cancelled() => break,
+                records = &mut read, if backlog.unsettled() < UNSETTLED_MAX => {
+                    backlog.add(records);
+                    read = self.read();
+                }
+            }
+        }
+        while let Some((key, position)) = under_way.next().await {
+            if let Some(commit) = backlog.settled(&key, position) {
+                self.commit(commit).await;
+            }
+        }
+    }
+
+    /// Reads records once the hot state is whole, however long that takes.
+    fn read(&self) -> BoxFuture<'_, Vec<LogRecord>> {
+        Box::pin(async {
+            let mut pause = PAUSE_MIN;
+            loop {
+                match self.feed.next(READ_MAX).await {
+                    Ok(records) => {
+                        self.wait_until_whole().await;
+                        return records;
+                    }
+                    Err(fault) => tracing::warn!(%fault, "the log cannot be read; trying again"),
+                }
+                pause = self.pause(pause).await;
+            }
+        })
+    }
+
+    async fn wait_until_whole(&self) {
+        let mut pause = PAUSE_MIN;
+        while !matches!(self.rebuild.is_whole().await, Ok(true)) {
+            pause = self.pause(pause).await;
+        }
+    }
+
+    /// Settles one record; `None` in place of its position when it was told to stop before that.
+    async fn settle(&self, key: String, record: LogRecord) -> (String, Option<Position>) {
+        let position = record.position;
+        let mut pause = PAUSE_MIN;
+        while !self.stop.is_cancelled() {
+            // A closed semaphore would mean that everything ends: then nothing is settled either.
+            let Ok(_permit) = self.permits.acquire().await else { break };
+            match self.deliver.handle(record.clone(), &self.invocation).await {
+                Ok(Handled::Done) => return (key, Some(position)),
+                Ok(Handled::HandedBack(reason)) => tracing::debug!(?reason, ?position, "handed back; trying again"),
+                Err(fault) => tracing::warn!(%fault, ?position, "not settled; trying again"),
+            }
+            pause = self.pause(pause).await;
+        }
+        (key, None)
+    }
+
+    async fn pause(&self, pause: Duration) -> Duration {
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = self.deliver.clock.sleep(pause) => {}
+        }
+        pause.saturating_mul(2).min(PAUSE_MAX)
+    }
+
+    async fn commit(&self, position: Position) {
+        if let Err(fault) = self.feed.commit(position).await {
+            tracing::warn!(%fault, "not committed; these records may come again");
+        }
+    }
+}
+
+/// What was read and is not settled.
+#[derive(Debug, Default)]
+struct Backlog {
+    waiting: BTreeMap<String, Tenant>,
+    ready: VecDeque<String>,
+    partitions: BTreeMap<u32, Partition>,
+    unsettled: usize,
+}
+
+#[derive(Debug, Default)]
+struct Tenant {
+    records: VecDeque<LogRecord>,
+    under_way: usize,
+}
+
+#[derive(Debug, Default)]
+struct Partition {
+    unsettled: BTreeSet<u64>,
+    /// The offset after the last record read.
+    next: u64,
+}
+
+impl Backlog {
+    fn unsettled(&self) -> usize {
+        self.unsettled
+    }
+
+    fn add(&mut self, records: Vec<LogRecord>) {
+        self.unsettled += records.len();
+        for record in records {
+            let Position { partition, offset } = record.position;
+            let partition = self.partitions.entry(partition).or_default();
+            partition.unsettled.insert(offset);
+            partition.next = offset.saturating_add(1);
+            let key = key_of(&record);
+            self.waiting.entry(key.clone()).or_default().records.push_back(record);
+            self.ready.push_back(key);
+        }
+    }
+
+    /// The next record that may be worked on. A key stands in `ready` once for each of its records.
+    fn start(&mut self, per_key: usize) -> Option<(String, LogRecord)> {
+        while let Some(key) = self.ready.pop_front() {
+            let Some(tenant) = self.waiting.get_mut(&key) else { continue };
+            if tenant.under_way < per_key.max(1)
+                && let Some(record) = tenant.records.pop_front()
+            {
+                tenant.under_way += 1;
+                return Some((key, record));
+            }
+        }
+        None
+    }
+
+    /// Notes a record as settled and returns what may be committed now.
+    fn settled(&mut self, key: &str, position: Option<Position>) -> Option<Position> {
+        if let Some(tenant) = self.waiting.get_mut(key) {
+            tenant.under_way = tenant.under_way.saturating_sub(1);
+            if tenant.records.is_empty() && tenant.under_way == 0 {
+                self.waiting.remove(key);
+            } else if !tenant.records.is_empty() {
+                self.ready.push_back(key.to_owned());
+            }
+        }
+        self.unsettled = self.unsettled.saturating_sub(1);
+        let Position { partition, offset } = position?;
+        let state = self.partitions.get_mut(&partition)?;
+        let was_first = state.unsettled.first() == Some(&offset);
+        state.unsettled.remove(&offset);
+        let commit = state.unsettled.first().copied().unwrap_or(state.next);
+        was_first.then_some(Position { partition, offset: commit })
+    }
+}
+
+/// Records of one tenant share a key; a record that cannot be read has one of its own.
+fn key_of(record: &LogRecord) -> String {
+    match &record.value {
+        Ok(Record::Dispatch(_, dispatch)) => dispatch.webhook.config_id.as_str().to_owned(),
+        Ok(_) | Err(_) => format!("{}/{}", record.position.partition, record.position.offset),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Undecodable;
+
+    fn record(offset: u64) -> LogRecord {
+        let position = Position { partition: 0, offset };
+        let undecodable = Undecodable {
+            topic: String::new(),
+            position,
+            key: None,
+            value: None,
+            error: String::new(),
+            at: domain::Timestamp::EPOCH,
+        };
+        LogRecord { position, value: Err(undecodable) }
+    }
+
+    #[test]
+    fn x4_only_the_contiguous_settled_part_is_committed() {
+        let mut backlog = Backlog::default();
+        backlog.add(vec![record(7), record(8), record(9)]);
+        let started: Vec<_> = std::iter::from_fn(|| backlog.start(1)).collect();
+        assert_eq!(started.len(), 3);
+        let at = |offset| Some(Position { partition: 0, offset });
+        assert_eq!(backlog.settled("0/8", at(8)), None, "7 is not settled yet");
+        assert_eq!(backlog.settled("0/7", at(7)), at(9));
+        assert_eq!(backlog.settled("0/9", at(9)), at(10));
+        assert_eq!(backlog.unsettled(), 0);
+    }
+}

@@ -1,0 +1,2 @@
+//! `howk-dev`.
+fn main() {}

@@ -1,0 +1,49 @@
+//! From settings to the numbers that the decisions go by.
+
+use anyhow::Context;
+use delivery::endpoints::HealthUrls;
+use domain::{
+    CircuitPolicy, Endpoint, InflightLimits, LanePolicy, OnStoreFailure, Policy, ReleasePolicy, RetryPolicy,
+};
+use settings::Settings;
+
+/// Builds the policy.
+///
+/// # Errors
+/// The rule of `domain` that a setting breaks, with its key.
+pub fn policy(settings: &Settings) -> anyhow::Result<Policy> {
+    let (retry, circuit) = (&settings.retry, &settings.circuit_breaker);
+    let (delivery, concurrency) = (&settings.delivery, &settings.concurrency);
+    Ok(Policy {
+        retry: RetryPolicy::new(retry.base_delay, retry.max_delay, retry.jitter)?,
+        release: ReleasePolicy::new(retry.release_window, retry.cohorts)?,
+        circuit: CircuitPolicy::new(
+            circuit.failure_threshold,
+            circuit.failure_window,
+            circuit.recovery_timeout,
+            circuit.success_threshold,
+        )?,
+        lanes: LanePolicy::new(delivery.fast_timeout, delivery.timeout, f64::from(concurrency.slow_lane_rate))?,
+        inflight: InflightLimits {
+            endpoint: concurrency.max_inflight_per_endpoint,
+            domain: Some(concurrency.max_inflight_per_domain).filter(|limit| *limit > 0),
+            domain_overrides: concurrency.domain_overrides.clone(),
+        },
+        on_store_failure: match circuit.on_store_failure {
+            settings::OnStoreFailure::Closed => OnStoreFailure::Closed,
+            settings::OnStoreFailure::Open => OnStoreFailure::Open,
+        },
+    })
+}
+
+/// Reads the health URLs of endpoints.
+///
+/// # Errors
+/// The pattern whose URL is none.
+pub fn health_urls(settings: &Settings) -> anyhow::Result<HealthUrls> {
+    let urls = settings.endpoints.iter().map(|(pattern, endpoint)| {
+        let url = Endpoint::parse(&endpoint.health_url).with_context(|| format!("endpoints.{pattern}.health_url"))?;
+        Ok((pattern.clone(), url))
+    });
+    urls.collect::<anyhow::Result<_>>().map(HealthUrls)
+}

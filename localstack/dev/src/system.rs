@@ -1,0 +1,196 @@
+//! The use-cases, wired to a back end.
+
+use std::sync::Arc;
+
+use clock_system::{SystemClock, SystemRandom};
+use delivery::dead_letters::DeadLetterDesk;
+use delivery::deliver::Deliver;
+use delivery::endpoints::EndpointDesk;
+use delivery::enqueue::Enqueue;
+use delivery::ports::dead_letters::DeadLetters;
+use delivery::ports::endpoints::Endpoints;
+use delivery::ports::hot_state::HotState;
+use delivery::ports::log::{Feed, Log};
+use delivery::ports::recovery::Recovery;
+use delivery::ports::schedule::Schedule;
+use delivery::ports::sender::Sender;
+use delivery::ports::stats::Stats;
+use delivery::ports::statuses::Statuses;
+use delivery::ports::time::{Clock, Random};
+use delivery::rebuild::Rebuild;
+use delivery::release::Release;
+use delivery::tally::StatsTally;
+use domain::Topic;
+use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
+use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
+use settings::Settings;
+
+use crate::dry::DrySender;
+use crate::policy::{health_urls, policy};
+
+/// Log and hot state.
+#[derive(Clone)]
+pub struct Backend {
+    /// The log.
+    pub log: Arc<dyn Log>,
+    /// Claims, leases, endpoints.
+    pub hot: Arc<dyn HotState>,
+    /// The retry schedule.
+    pub schedule: Arc<dyn Schedule>,
+    /// Statuses and attempts.
+    pub statuses: Arc<dyn Statuses>,
+    /// What is known of endpoints.
+    pub endpoints: Arc<dyn Endpoints>,
+    /// The index of dead letters.
+    pub dead_letters: Arc<dyn DeadLetters>,
+    /// Statistics.
+    pub stats: Arc<dyn Stats>,
+    /// Whether the hot state is whole.
+    pub recovery: Arc<dyn Recovery>,
+    /// Joins the consumer group of a lane's topic, once for each consumer.
+    pub join: Arc<dyn Fn(Topic) -> Vec<Arc<dyn Feed>> + Send + Sync>,
+}
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Backend").finish_non_exhaustive()
+    }
+}
+
+impl Backend {
+    /// Everything in memory, with one consumer a partition.
+    pub fn in_memory(limits: &MemoryLimits) -> (Self, Arc<MemoryStore>) {
+        let (log, store) = (Arc::new(MemoryLog::new(limits)), Arc::new(MemoryStore::new(limits)));
+        let (members, feeds) = (limits.partitions.max(1), Arc::clone(&log));
+        let join = move |topic| -> Vec<Arc<dyn Feed>> {
+            (0..members).map(|_| -> Arc<dyn Feed> { Arc::new(feeds.join(topic)) }).collect()
+        };
+        let backend = Self {
+            log,
+            hot: Arc::<MemoryStore>::clone(&store),
+            schedule: Arc::<MemoryStore>::clone(&store),
+            statuses: Arc::<MemoryStore>::clone(&store),
+            endpoints: Arc::<MemoryStore>::clone(&store),
+            dead_letters: Arc::<MemoryStore>::clone(&store),
+            stats: Arc::<MemoryStore>::clone(&store),
+            recovery: Arc::<MemoryStore>::clone(&store),
+            join: Arc::new(join),
+        };
+        (backend, store)
+    }
+}
+
+/// How requests are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sending {
+    /// For real; loopback and private addresses are allowed, as receivers are on this machine.
+    Real,
+    /// Not at all: logged, and answered 200.
+    Dry,
+}
+
+/// The use-cases.
+#[derive(Debug, Clone)]
+pub struct System {
+    /// Log and hot state.
+    pub backend: Backend,
+    /// Accepts webhooks.
+    pub enqueue: Enqueue,
+    /// Delivers them.
+    pub deliver: Arc<Deliver>,
+    /// Releases what is due.
+    pub release: Release,
+    /// Rebuilds the hot state.
+    pub rebuild: Arc<Rebuild>,
+    /// Lists and replays dead letters.
+    pub dead_letters: DeadLetterDesk,
+    /// Looks after endpoints.
+    pub endpoints: EndpointDesk,
+    /// What was counted.
+    pub tally: Arc<StatsTally>,
+}
+
+impl System {
+    /// Wires the use-cases to a back end by the settings.
+    ///
+    /// # Errors
+    /// A setting that breaks a rule, or a sender that cannot be built.
+    pub fn new(settings: &Settings, backend: Backend, sending: Sending) -> anyhow::Result<Self> {
+        let sender: Arc<dyn Sender> = match sending {
+            Sending::Real => Arc::new(HttpSender::new(sender_config(settings))?),
+            Sending::Dry => Arc::new(DrySender),
+        };
+        Self::with_sender(settings, backend, sender)
+    }
+
+    /// Wires the use-cases to a back end and a sender.
+    ///
+    /// # Errors
+    /// A setting that breaks a rule.
+    pub fn with_sender(settings: &Settings, backend: Backend, sender: Arc<dyn Sender>) -> anyhow::Result<Self> {
+        let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (Arc::new(SystemClock), Arc::new(SystemRandom));
+        let Backend { log, hot, .. } = backend.clone();
+        let tally = Arc::new(StatsTally::new(Arc::clone(&backend.stats)));
+        Ok(Self {
+            enqueue: Enqueue {
+                log: Arc::clone(&log),
+                hot: Arc::clone(&hot),
+                sender: Arc::clone(&sender),
+                clock: Arc::clone(&clock),
+                random: Arc::clone(&random),
+                stats: Arc::clone(&tally),
+            },
+            deliver: Arc::new(Deliver {
+                log: Arc::clone(&log),
+                hot: Arc::clone(&hot),
+                sender: Arc::clone(&sender),
+                clock: Arc::clone(&clock),
+                random: Arc::clone(&random),
+                stats: Arc::clone(&tally),
+                policy: Arc::new(policy(settings)?),
+            }),
+            release: Release {
+                log: Arc::clone(&log),
+                schedule: Arc::clone(&backend.schedule),
+                clock: Arc::clone(&clock),
+                random,
+                batch_max: usize::try_from(settings.scheduler.batch_size)?,
+                lease_time: settings.scheduler.lock_timeout,
+            },
+            rebuild: Arc::new(Rebuild {
+                log: Arc::clone(&log),
+                hot: Arc::clone(&hot),
+                statuses: Arc::clone(&backend.statuses),
+                recovery: Arc::clone(&backend.recovery),
+                clock: Arc::clone(&clock),
+            }),
+            dead_letters: DeadLetterDesk {
+                log: Arc::clone(&log),
+                hot: Arc::clone(&hot),
+                index: Arc::clone(&backend.dead_letters),
+                clock: Arc::clone(&clock),
+            },
+            endpoints: EndpointDesk {
+                log,
+                hot,
+                endpoints: Arc::clone(&backend.endpoints),
+                sender,
+                clock,
+                health_urls: Arc::new(health_urls(settings)?),
+            },
+            backend,
+            tally,
+        })
+    }
+}
+
+fn sender_config(settings: &Settings) -> SenderConfig {
+    let delivery = &settings.delivery;
+    SenderConfig {
+        user_agent: delivery.user_agent.clone(),
+        pool_idle_timeout: delivery.idle_conn_timeout,
+        max_idle_per_host: usize::try_from(delivery.max_idle_conns).unwrap_or(usize::MAX),
+        address_policy: AddressPolicy { private: PrivateAddresses::Allowed, ..AddressPolicy::default() },
+        ..SenderConfig::default()
+    }
+}

@@ -1,0 +1,41 @@
+//! Ports `clock` and `random` on the operating system.
+//!
+//! The one place in howk that reads a clock, so that everything else can be tested with time as an argument.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use delivery::ports::time::{Clock, Random};
+use domain::Timestamp;
+
+/// The wall clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+#[async_trait]
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        #[expect(clippy::disallowed_methods, reason = "this is the port that reads the clock")]
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_ms(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+}
+
+/// The operating system's cryptographically secure generator.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemRandom;
+
+impl Random for SystemRandom {
+    /// # Panics
+    /// When the operating system has no entropy to give, which Linux never reports after boot.
+    fn bits(&self) -> u128 {
+        let mut bytes = [0; 16];
+        #[expect(clippy::expect_used, reason = "no id and no jitter can be drawn without it")]
+        getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+        u128::from_ne_bytes(bytes)
+    }
+}

@@ -1,0 +1,257 @@
+//! One endpoint each: circuit, gate, tallies, tokens, leases; and what its owners decided and what waits for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use delivery::Fault;
+use delivery::ports::endpoints::{EndpointView, Endpoints, OwnerView};
+use delivery::ports::hot_state::{Change, OpenRequest};
+use domain::{
+    Bucket, ConfigId, EndpointHash, EndpointReport, EndpointState, LeaseFact, OwnerDecision, OwnerState, Timestamp,
+    Token, Tokens, Transition, Waiting, WebhookId,
+};
+use parking_lot::Mutex;
+
+use crate::MemoryStore;
+use crate::store::leases::{Leases, Wish};
+use crate::store::schedule::fingerprint_of;
+use crate::store::shards::Shards;
+
+#[derive(Debug, Default)]
+pub(super) struct EndpointShards {
+    shards: Shards<EndpointHash, Entry>,
+    domains: Shards<String, Leases>,
+    troubled: Mutex<BTreeSet<EndpointHash>>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    url: Option<String>,
+    state: EndpointState,
+    tokens: Tokens,
+    leases: Leases,
+    owners: BTreeMap<ConfigId, OwnerEntry>,
+}
+
+#[derive(Debug, Default)]
+struct OwnerEntry {
+    state: OwnerState,
+    decided_at: Timestamp,
+    parked: BTreeMap<WebhookId, Waiting>,
+}
+
+/// What *open* finds of an endpoint.
+pub(super) struct Opened {
+    pub(super) state: EndpointState,
+    pub(super) owner: OwnerState,
+    pub(super) lease: LeaseFact,
+    pub(super) token: Token,
+}
+
+impl Entry {
+    fn is_troubled(&self) -> bool {
+        let decided = |owner: &OwnerEntry| owner.state != OwnerState::Active || !owner.parked.is_empty();
+        !self.state.is_normal() || self.owners.values().any(decided)
+    }
+
+    /// Whether nothing would be lost with the entry.
+    fn is_blank(&self) -> bool {
+        self.leases.is_empty()
+            && self.owners.is_empty()
+            && self.tokens == Tokens::default()
+            && self.state.buckets.is_empty()
+            && self.state.is_normal()
+    }
+
+    fn tally(&mut self, report: &EndpointReport) {
+        let buckets = &mut self.state.buckets;
+        buckets.retain(|bucket| bucket.start >= report.keep_since);
+        if report.tally.is_empty() {
+            return;
+        }
+        match buckets.iter_mut().find(|bucket| bucket.start == report.bucket) {
+            Some(bucket) => bucket.tally = bucket.tally.plus(report.tally),
+            None => buckets.push(Bucket { start: report.bucket, tally: report.tally }),
+        }
+    }
+}
+
+impl EndpointShards {
+    pub(super) fn wipe(&self) {
+        self.shards.wipe();
+        self.domains.wipe();
+        self.troubled.lock().clear();
+    }
+
+    pub(super) fn open(&self, request: &OpenRequest<'_>, holder: &str) -> Opened {
+        let webhook = &request.dispatch.webhook;
+        let hash = webhook.endpoint.hash();
+        let mut shard = self.shards.of(hash);
+        let entry = shard.entry(hash.clone()).or_default();
+        let wish = Wish { holder, limit: request.endpoint_limit, now: request.now, until: request.claim.until };
+        let token = request.pace.map_or(Token::Free, |pace| {
+            let (tokens, token) = entry.tokens.take(pace, request.now);
+            entry.tokens = tokens;
+            token
+        });
+        Opened {
+            lease: entry.leases.take(&wish),
+            token,
+            state: entry.state.clone(),
+            owner: entry.owners.get(&webhook.config_id).map_or(OwnerState::Active, |owner| owner.state),
+        }
+    }
+
+    pub(super) fn open_domain(&self, request: &OpenRequest<'_>, holder: &str) -> LeaseFact {
+        let Some(limit) = request.domain_limit else { return LeaseFact::Unlimited };
+        let domain = request.dispatch.webhook.endpoint.domain();
+        let wish = Wish { holder, limit, now: request.now, until: request.claim.until };
+        self.domains.of(domain).entry(domain.to_owned()).or_default().take(&wish)
+    }
+
+    pub(super) fn release(&self, leases: &domain::Leases) {
+        if leases.on_domain {
+            let domain = leases.endpoint.domain();
+            let mut shard = self.domains.of(domain);
+            if let Some(held) = shard.get_mut(domain) {
+                held.give_back(&leases.holder);
+                if held.is_empty() {
+                    shard.remove(domain);
+                }
+            }
+        }
+        let hash = leases.endpoint.hash();
+        let mut shard = self.shards.of(hash);
+        let Some(entry) = shard.get_mut(hash) else { return };
+        if leases.on_endpoint {
+            entry.leases.give_back(&leases.holder);
+        }
+        if let Some(pace) = leases.unused_token {
+            entry.tokens = entry.tokens.give_back(pace);
+        }
+        if entry.is_blank() {
+            shard.remove(hash);
+        }
+    }
+
+    pub(super) fn report(&self, report: &EndpointReport) -> EndpointState {
+        let hash = report.endpoint.hash().clone();
+        self.update(&hash, |entry| {
+            entry.tally(report);
+            entry.url = Some(report.endpoint.url().to_owned());
+            if let Some(asked) = report.gate {
+                let gate = entry.state.gate.map_or(asked, |known| known.merge(asked));
+                if entry.state.gate != Some(gate) {
+                    entry.state.gate = Some(gate);
+                    entry.state.version += 1;
+                }
+            }
+            entry.state.clone()
+        })
+    }
+
+    pub(super) fn change(&self, transition: &Transition) -> Change {
+        self.update(transition.endpoint.hash(), |entry| {
+            if entry.state.version != transition.version {
+                return Change::Lost(entry.state.clone());
+            }
+            entry.url = Some(transition.endpoint.url().to_owned());
+            entry.state.version += 1;
+            entry.state.circuit = transition.circuit;
+            entry.state.gate = transition.gate;
+            Change::Made(entry.state.clone())
+        })
+    }
+
+    pub(super) fn decide(&self, decision: &OwnerDecision) {
+        self.update(&decision.endpoint, |entry| {
+            let owner = entry.owners.entry(decision.config_id.clone()).or_default();
+            if (decision.decided_at, decision.state) >= (owner.decided_at, owner.state) {
+                owner.state = decision.state;
+                owner.decided_at = decision.decided_at;
+            }
+        });
+    }
+
+    pub(super) fn park(&self, waiting: Waiting) {
+        let webhook = &waiting.dispatch.webhook;
+        let (hash, config, id) = (webhook.endpoint.hash().clone(), webhook.config_id.clone(), webhook.id.clone());
+        self.update(&hash, |entry| {
+            entry.url = Some(waiting.dispatch.webhook.endpoint.url().to_owned());
+            let parked = &mut entry.owners.entry(config).or_default().parked;
+            let later = parked.get(&id).is_some_and(|known| known.dispatch.number > waiting.dispatch.number);
+            if !later {
+                parked.insert(id, waiting);
+            }
+        });
+    }
+
+    pub(super) fn unpark(&self, hash: &EndpointHash, config: &ConfigId, (id, through): (&WebhookId, u64)) {
+        if !self.shards.of(hash).contains_key(hash) {
+            return;
+        }
+        self.update(hash, |entry| {
+            let Some(owner) = entry.owners.get_mut(config) else { return };
+            if owner.parked.get(id).is_some_and(|known| known.dispatch.number <= through) {
+                owner.parked.remove(id);
+            }
+        });
+    }
+
+    /// A sum of hashes over what is parked, the same in any order.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let of_shard = |shard: parking_lot::MutexGuard<'_, BTreeMap<EndpointHash, Entry>>| {
+            let owners = shard.values().flat_map(|entry| entry.owners.values());
+            let parked = owners.flat_map(|owner| owner.parked.values());
+            parked.fold(0, |sum: u64, waiting| sum.wrapping_add(fingerprint_of(waiting)))
+        };
+        self.shards.each().map(of_shard).fold(0, u64::wrapping_add)
+    }
+
+    /// Changes an entry and keeps the listing of troubled endpoints in step.
+    fn update<T>(&self, hash: &EndpointHash, change: impl FnOnce(&mut Entry) -> T) -> T {
+        let mut shard = self.shards.of(hash);
+        let entry = shard.entry(hash.clone()).or_default();
+        let before = entry.is_troubled();
+        let result = change(entry);
+        match (before, entry.is_troubled()) {
+            (false, true) => drop(self.troubled.lock().insert(hash.clone())),
+            (true, false) => drop(self.troubled.lock().remove(hash)),
+            (false, false) | (true, true) => {}
+        }
+        result
+    }
+}
+
+#[async_trait]
+impl Endpoints for MemoryStore {
+    async fn endpoint(&self, hash: &EndpointHash, now: Timestamp) -> Result<Option<EndpointView>, Fault> {
+        let shard = self.endpoints.shards.of(hash);
+        Ok(shard.get(hash).map(|entry| EndpointView {
+            hash: hash.clone(),
+            url: entry.url.clone(),
+            state: entry.state.clone(),
+            inflight: entry.leases.count(now),
+            owners: entry
+                .owners
+                .iter()
+                .map(|(config_id, owner)| OwnerView {
+                    config_id: config_id.clone(),
+                    state: owner.state,
+                    parked: u64::try_from(owner.parked.len()).unwrap_or_default(),
+                })
+                .collect(),
+        }))
+    }
+
+    async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault> {
+        let troubled = self.endpoints.troubled.lock();
+        Ok(troubled.iter().filter(|hash| after.is_none_or(|after| *hash > after)).take(limit).cloned().collect())
+    }
+
+    async fn parked(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
+        let shard = self.endpoints.shards.of(hash);
+        let parked = shard.get(hash).and_then(|entry| entry.owners.get(config)).map(|owner| &owner.parked);
+        Ok(parked.map(|parked| parked.values().take(limit).cloned().collect()).unwrap_or_default())
+    }
+}

@@ -1,0 +1,37 @@
+//! Port `hot state` in memory: open and close, put together from their parts.
+
+use async_trait::async_trait;
+use delivery::Fault;
+use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use domain::{EndpointState, Facts, Transition, Write, lease_holder};
+
+use crate::MemoryStore;
+
+#[async_trait]
+impl HotState for MemoryStore {
+    async fn open(&self, request: OpenRequest<'_>) -> Facts {
+        let holder = lease_holder(request.dispatch);
+        let claim = self.webhooks.claim(&request.dispatch.webhook.id, &request.claim, request.now);
+        let opened = self.endpoints.open(&request, &holder);
+        Facts {
+            claim,
+            endpoint: Some(opened.state),
+            owner: opened.owner,
+            on_endpoint: opened.lease,
+            on_domain: self.endpoints.open_domain(&request, &holder),
+            token: opened.token,
+        }
+    }
+
+    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+        let mut state = None;
+        for write in writes {
+            state = self.write(write).or(state);
+        }
+        Ok(state)
+    }
+
+    async fn change(&self, transition: &Transition) -> Result<Change, Fault> {
+        Ok(self.endpoints.change(transition))
+    }
+}

@@ -1,0 +1,141 @@
+//! One webhook each: claim and fence, status, last attempts.
+
+use std::collections::VecDeque;
+
+use async_trait::async_trait;
+use delivery::Fault;
+use delivery::ports::statuses::Statuses;
+use domain::{
+    ATTEMPTS_KEPT, Attempt, ClaimFact, ClaimRequest, ClaimState, Fence, Phase, Settlement, Status, Timestamp,
+    WebhookId,
+};
+use parking_lot::Mutex;
+
+use crate::MemoryStore;
+use crate::store::shards::Shards;
+
+#[derive(Debug)]
+pub(super) struct WebhookShards {
+    shards: Shards<WebhookId, Entry>,
+    /// Finished webhooks, oldest first: what is forgotten when there are too many.
+    finished: Mutex<VecDeque<WebhookId>>,
+    finished_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    claim: ClaimState,
+    status: Option<Status>,
+    attempts: Vec<Attempt>,
+}
+
+impl Entry {
+    /// Merges a status; what the claim goes by follows from it. Returns whether the webhook's life just ended.
+    fn merge(&mut self, status: Status) -> bool {
+        let merged = match self.status.take() {
+            Some(known) => known.merge(status),
+            None => status,
+        };
+        let ended = merged.phase.is_terminal() && !self.claim.terminal;
+        self.claim.settled = self.claim.settled.max(merged.settled());
+        self.claim.terminal = merged.phase.is_terminal();
+        self.claim.next = merged.next;
+        self.status = Some(merged);
+        ended
+    }
+
+    fn add_attempt(&mut self, attempt: Attempt) {
+        let place = |attempt: &Attempt| (attempt.dispatch, attempt.number);
+        if let Err(index) = self.attempts.binary_search_by_key(&place(&attempt), place) {
+            self.attempts.insert(index, attempt);
+        }
+        let surplus = self.attempts.len().saturating_sub(ATTEMPTS_KEPT);
+        self.attempts.drain(..surplus);
+    }
+}
+
+impl WebhookShards {
+    pub(super) fn new(finished_max: usize) -> Self {
+        Self { shards: Shards::default(), finished: Mutex::default(), finished_max }
+    }
+
+    pub(super) fn wipe(&self) {
+        self.shards.wipe();
+        self.finished.lock().clear();
+    }
+
+    pub(super) fn claim(&self, id: &WebhookId, request: &ClaimRequest, now: Timestamp) -> ClaimFact {
+        self.shards.of(id).entry(id.clone()).or_default().claim.take(request, now)
+    }
+
+    pub(super) fn unclaim(&self, id: &WebhookId, fence: Fence) {
+        if let Some(entry) = self.shards.of(id).get_mut(id) {
+            entry.claim.give_back(fence);
+        }
+    }
+
+    pub(super) fn settle(&self, settlement: Settlement) {
+        let Settlement { fence, status, attempt } = settlement;
+        let id = status.id.clone();
+        let ended = {
+            let mut shard = self.shards.of(&id);
+            let entry = shard.entry(id.clone()).or_default();
+            if let Some(fence) = fence {
+                if !entry.claim.admits(status.settled(), fence) {
+                    return;
+                }
+                entry.claim.held = None;
+            }
+            if let Some(attempt) = attempt {
+                entry.add_attempt(attempt);
+            }
+            entry.merge(status)
+        };
+        if ended {
+            self.forget_oldest(id);
+        }
+    }
+
+    pub(super) fn merge(&self, status: Status) {
+        let id = status.id.clone();
+        let ended = self.shards.of(&id).entry(id.clone()).or_default().merge(status);
+        if ended {
+            self.forget_oldest(id);
+        }
+    }
+
+    fn forget_oldest(&self, ended: WebhookId) {
+        let mut finished = self.finished.lock();
+        finished.push_back(ended);
+        if finished.len() <= self.finished_max {
+            return;
+        }
+        let Some(oldest) = finished.pop_front() else { return };
+        drop(finished);
+        let mut shard = self.shards.of(&oldest);
+        if shard.get(&oldest).is_some_and(|entry| entry.claim.terminal) {
+            shard.remove(&oldest);
+        }
+    }
+
+    fn status(&self, id: &WebhookId) -> Option<Status> {
+        let shard = self.shards.of(id);
+        let entry = shard.get(id)?;
+        let status = entry.status.clone()?;
+        let taken_up = entry.claim.held.as_ref().is_some_and(|(dispatch, ..)| *dispatch == status.dispatch);
+        let phase = if status.phase == Phase::Pending && taken_up { Phase::Delivering } else { status.phase };
+        Some(Status { phase, ..status })
+    }
+}
+
+#[async_trait]
+impl Statuses for MemoryStore {
+    async fn statuses(&self, ids: &[WebhookId]) -> Result<Vec<Option<Status>>, Fault> {
+        Ok(ids.iter().map(|id| self.webhooks.status(id)).collect())
+    }
+
+    async fn attempts(&self, id: &WebhookId) -> Result<Option<Vec<Attempt>>, Fault> {
+        let shard = self.webhooks.shards.of(id);
+        Ok(shard.get(id).filter(|entry| entry.status.is_some()).map(|entry| entry.attempts.clone()))
+    }
+}
