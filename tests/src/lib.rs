@@ -1,1 +1,10 @@
-//! The tests of howk, one binary per tier.
+//! What the tests share: a small world on a clock that is moved by hand.
+//!
+//! The world runs the real use-cases, the real consumers, scheduler and reconciler of the one-process server over the
+//! in-memory ports. Only the endpoints, the clock and chance are the test's.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
+
+pub mod endpoint;
+pub mod fuse;
+pub mod witness;
+pub mod world;

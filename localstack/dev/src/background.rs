@@ -63,7 +63,11 @@ impl Background {
     }
 }
 
-fn consumers(
+/// The consumers of one lane, which share its permits.
+///
+/// # Errors
+/// A setting that does not fit this machine.
+pub fn consumers(
     system: &System,
     settings: &Settings,
     (lane, stop): (Lane, &CancellationToken),
@@ -91,13 +95,14 @@ fn owner(system: &System) -> Owner {
 
 async fn until(stop: &CancellationToken, work: impl Future<Output = ()>) {
     tokio::select! {
+        biased;
         () = stop.cancelled() => {}
         () = work => {}
     }
 }
 
 /// The scheduler: releases what is due and sleeps to the next due entry.
-async fn schedule(release: &Release) {
+pub async fn schedule(release: &Release) {
     loop {
         let pause = match release.tick().await {
             Ok(ticked) if ticked.released >= release.batch_max => Duration::ZERO,
@@ -112,7 +117,7 @@ async fn schedule(release: &Release) {
 }
 
 /// What the scheduler does once a second: gauges, gates' health probes, statistics.
-async fn look_after(system: &System) {
+pub async fn look_after(system: &System) {
     loop {
         let gauged = system.release.gauge().await;
         let swept = system.endpoints.sweep().await;
@@ -125,7 +130,7 @@ async fn look_after(system: &System) {
 }
 
 /// The reconciler: rebuilds the hot state when it was lost.
-async fn reconcile(system: &System) {
+pub async fn reconcile(system: &System) {
     let owner = owner(system);
     loop {
         match system.rebuild.run(&owner, When::IfLost, None).await {

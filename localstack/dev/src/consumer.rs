@@ -123,6 +123,7 @@ impl Consumer {
 
     async fn pause(&self, pause: Duration) -> Duration {
         tokio::select! {
+            biased;
             () = self.stop.cancelled() => {}
             () = self.deliver.clock.sleep(pause) => {}
         }

@@ -4,7 +4,11 @@
 //! shutdown works off what is pending first and says what still waits.
 
 pub mod background;
+pub mod cli;
 pub mod consumer;
+pub mod demo;
 pub mod dry;
 pub mod policy;
+pub mod server;
 pub mod system;
+pub mod telemetry;

@@ -80,6 +80,23 @@ impl Backend {
     }
 }
 
+/// What the use-cases need of the world.
+#[derive(Clone)]
+pub struct Edges {
+    /// Who makes the requests.
+    pub sender: Arc<dyn Sender>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub random: Arc<dyn Random>,
+}
+
+impl std::fmt::Debug for Edges {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Edges").finish_non_exhaustive()
+    }
+}
+
 /// How requests are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
@@ -120,15 +137,16 @@ impl System {
             Sending::Real => Arc::new(HttpSender::new(sender_config(settings))?),
             Sending::Dry => Arc::new(DrySender),
         };
-        Self::with_sender(settings, backend, sender)
+        let edges = Edges { sender, clock: Arc::new(SystemClock), random: Arc::new(SystemRandom) };
+        Self::wire(settings, backend, edges)
     }
 
-    /// Wires the use-cases to a back end and a sender.
+    /// Wires the use-cases to a back end and to the world.
     ///
     /// # Errors
     /// A setting that breaks a rule.
-    pub fn with_sender(settings: &Settings, backend: Backend, sender: Arc<dyn Sender>) -> anyhow::Result<Self> {
-        let (clock, random): (Arc<dyn Clock>, Arc<dyn Random>) = (Arc::new(SystemClock), Arc::new(SystemRandom));
+    pub fn wire(settings: &Settings, backend: Backend, edges: Edges) -> anyhow::Result<Self> {
+        let Edges { sender, clock, random } = edges;
         let Backend { log, hot, .. } = backend.clone();
         let tally = Arc::new(StatsTally::new(Arc::clone(&backend.stats)));
         Ok(Self {

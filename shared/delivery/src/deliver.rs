@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use domain::{
     Admission, ClaimRequest, Dispatch, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner, Permit,
-    Policy, Record, SETTLE_MARGIN, Settled, Situation, Timestamp, Undecodable, WaitReason, admit, admit_effects,
-    follow_up, settle,
+    Policy, Position, Record, SETTLE_MARGIN, Settled, Situation, Timestamp, Undecodable, WaitReason, admit,
+    admit_effects, follow_up, settle,
 };
 
 use crate::effects::perform;
@@ -79,7 +79,12 @@ impl Deliver {
     /// A [`Fault`] when howk itself could not do its part: the record must be delivered again.
     pub async fn handle(&self, record: LogRecord, invocation: &Invocation) -> Result<Handled, Fault> {
         let handled = match record.value {
-            Ok(Record::Dispatch(_, dispatch)) => self.deliver(&dispatch, invocation).await,
+            Ok(Record::Dispatch(_, dispatch)) => {
+                // Two records of one dispatch in one invocation are rivals; one record tried again is not.
+                let Position { partition, offset } = record.position;
+                let owner = Owner(format!("{}/{partition}/{offset}", invocation.owner.0));
+                self.deliver(&dispatch, &Invocation { owner, ..invocation.clone() }).await
+            }
             Ok(other) => self.bury(misplaced(&other, record.position, self.clock.now())).await,
             Err(undecodable) => self.bury(undecodable).await,
         };
@@ -240,7 +245,7 @@ impl Deliver {
     }
 }
 
-fn misplaced(record: &Record, position: domain::Position, at: Timestamp) -> Undecodable {
+fn misplaced(record: &Record, position: Position, at: Timestamp) -> Undecodable {
     Undecodable {
         topic: record.topic().name().to_owned(),
         position,

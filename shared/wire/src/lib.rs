@@ -1,1 +1,19 @@
 //! Every byte that leaves a process.
+//!
+//! Adapters and functions call it to turn domain nouns into Kafka records, Redis values and HTTP bodies, and back.
+//! Deliberately absent: policy, I/O, clocks, compression. Reading never panics, whatever the bytes. A payload is
+//! carried byte for byte (DL-4); secrets become text in one place, `secret` (SE-1).
+
+mod code;
+pub mod hot;
+pub mod http;
+mod json;
+pub mod record;
+mod secret;
+mod time;
+mod unreadable;
+
+pub use unreadable::Unreadable;
+
+#[cfg(test)]
+mod tests;

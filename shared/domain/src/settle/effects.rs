@@ -56,9 +56,12 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
 fn moved(finished: &Finished<'_>) -> Vec<Effect> {
     let dispatch = finished.situation.dispatch.next_attempt(finished.ended_at);
     let status = Status { dispatch: dispatch.number, ..finished.status(Phase::Pending) };
+    // Records published together may survive a crash alone: a result that called the dispatch settled would then hide
+    // that nothing follows it.
+    let unsettled = finished.status(Phase::Delivering);
     let mut effects = vec![
-        finished.result(&status),
         Effect::Publish(Record::Dispatch(Lane::Slow, dispatch)),
+        finished.result(&unsettled),
         settled(finished, status),
     ];
     effects.extend(finished.report_and_release());
@@ -85,10 +88,12 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
         state: OwnerState::Gone,
         decided_at: finished.ended_at,
     });
-    let mut effects = vec![Effect::Publish(Record::DeadLetter(letter)), finished.result(&status)];
+    let mut effects = vec![Effect::Publish(Record::DeadLetter(letter))];
     effects.extend(gone.clone().map(|decision| Effect::Publish(Record::Owner(decision))));
     effects.push(Effect::Write(Write::Index(entry)));
     effects.extend(gone.map(|decision| Effect::Write(Write::Decide(decision))));
+    // The result says that it is over, so it follows once the letter is safe.
+    effects.push(finished.result(&status));
     effects.push(settled(finished, status));
     effects.extend(finished.report_and_release());
     effects.extend(tombstone(finished));

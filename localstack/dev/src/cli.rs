@@ -1,0 +1,38 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// The whole of howk in one process: API, both lanes, scheduler and reconciler over an in-memory log and store.
+///
+/// Nothing needs to be installed. Webhooks live as long as the process: on SIGINT or SIGTERM it stops accepting, works
+/// off what is pending, and says what still waits. A second signal ends it at once.
+///
+/// Settings come from HOWK_* variables and a YAML file; `--help-settings` lists them all.
+///
+/// Exit codes: 0 success, 1 failure, 2 bad usage, 78 bad settings.
+#[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+#[command(name = "howk-dev", version)]
+pub struct Cli {
+    /// The port to serve the API on (127.0.0.1); 0 picks a free one. Default: api.port, which is 8080.
+    #[arg(long)]
+    pub port: Option<u16>,
+
+    /// The YAML file with settings. Default: `HOWK_CONFIG`, ./config.yaml, ~/.howk/config.yaml, /etc/howk/config.yaml.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Log what would be sent and answer 200 for every endpoint.
+    #[arg(long, conflicts_with = "demo")]
+    pub dry: bool,
+
+    /// Show howk at work: a receiver that succeeds, fails, throttles, hangs and is down; ends by itself within a minute.
+    #[arg(long)]
+    pub demo: bool,
+
+    /// Print every setting with its variable, default, bounds and meaning, and exit.
+    #[arg(long)]
+    pub help_settings: bool,
+}

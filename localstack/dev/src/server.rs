@@ -1,0 +1,92 @@
+//! The one process: API in front, everything else beside it, and an orderly end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use delivery::ports::log::Log;
+use domain::Topic;
+use settings::Settings;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::background::Background;
+use crate::system::System;
+
+/// How long what is pending may take to be worked off at the end.
+const GRACE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    /// Where the API is served, with the port that was found.
+    pub url: String,
+    background: Background,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Server {
+    /// Binds `port` on the loopback interface and starts everything.
+    ///
+    /// # Errors
+    /// When the port is taken, or a setting does not fit this machine.
+    pub async fn start(system: &System, settings: &Settings, router: Router) -> anyhow::Result<Self> {
+        let port = settings.api.port;
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.with_context(|| {
+            format!("port {port} cannot be used; choose another one with --port (0 picks a free one)")
+        })?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let background = Background::start(system, settings)?;
+        let stop = CancellationToken::new();
+        let (asked, mut tasks) = (stop.clone().cancelled_owned(), JoinSet::new());
+        tasks.spawn(async move {
+            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(asked).await {
+                tracing::error!(%error, "the API ended");
+            }
+        });
+        Ok(Self { url, background, stop, tasks })
+    }
+
+    /// Stops accepting, works off what is pending, finishes what is under way, and says what still waits.
+    pub async fn shut_down(mut self, system: &System) {
+        self.stop.cancel();
+        let clock = Arc::clone(&system.release.clock);
+        let give_up_at = clock.now().plus(GRACE);
+        while pending(&*system.backend.log).await > 0 && clock.now() < give_up_at {
+            clock.sleep(LOOK_EVERY).await;
+        }
+        self.background.shut_down(system).await;
+        self.tasks.abort_all();
+        let (unsettled, waiting) = (pending(&*system.backend.log).await, waiting(system).await);
+        if unsettled + waiting == 0 {
+            tracing::info!("everything accepted is delivered or dead-lettered");
+        } else {
+            tracing::warn!(unsettled, waiting, "these webhooks end with the process: their log is in memory");
+        }
+    }
+}
+
+async fn pending(log: &dyn Log) -> u64 {
+    log.lag(Topic::Pending).await.unwrap_or_default() + log.lag(Topic::Slow).await.unwrap_or_default()
+}
+
+async fn waiting(system: &System) -> u64 {
+    system.backend.schedule.depth(system.release.clock.now()).await.map(|depth| depth.waiting).unwrap_or_default()
+}
+
+/// Waits for SIGINT or SIGTERM.
+///
+/// # Errors
+/// When signals cannot be listened for.
+pub async fn asked_to_stop() -> anyhow::Result<()> {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! One request that was made: element of the bounded list in `{wh:<id>}`.
+//!
+//! Shape: `number dispatch cause at took_ns status error`.
+
+use std::time::Duration;
+
+use domain::Attempt;
+
+use super::line::{self, Line};
+use crate::code::Code;
+use crate::unreadable::Unreadable;
+
+/// Writes an attempt.
+pub fn encode(attempt: &Attempt) -> String {
+    let Attempt { number, dispatch, .. } = attempt;
+    format!(
+        "{number} {dispatch} {} {} {} {} {}",
+        attempt.cause.code(),
+        attempt.at.as_ms(),
+        u64::try_from(attempt.took.as_nanos()).unwrap_or(u64::MAX),
+        line::word(attempt.status),
+        line::text(attempt.error.as_deref()),
+    )
+}
+
+/// Reads an attempt.
+///
+/// # Errors
+/// An [`Unreadable`] that says what is wrong.
+pub fn decode(text: &str) -> Result<Attempt, Unreadable> {
+    let mut line = Line::of("attempt", text);
+    Ok(Attempt {
+        number: line.number()?,
+        dispatch: line.number()?,
+        cause: line.code()?,
+        at: line.time()?,
+        took: Duration::from_nanos(line.number()?),
+        status: line.maybe()?,
+        error: line.text()?,
+    })
+}

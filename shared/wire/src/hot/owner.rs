@@ -1,0 +1,25 @@
+//! What an owner decided: `{ep:<hash>}:owner:<config_id>`, whose key says the endpoint and the tenant.
+//!
+//! Shape: `state decided_at`.
+
+use domain::{OwnerState, Timestamp};
+
+use super::line::Line;
+use crate::code::Code;
+use crate::unreadable::Unreadable;
+
+/// Writes a decision and its time.
+pub fn encode(state: OwnerState, decided_at: Timestamp) -> String {
+    format!("{} {}", state.code(), decided_at.as_ms())
+}
+
+/// Reads a decision and its time.
+///
+/// # Errors
+/// An [`Unreadable`] that says what is wrong.
+pub fn decode(text: &str) -> Result<(OwnerState, Timestamp), Unreadable> {
+    let mut line = Line::of("owner", text);
+    let decision = (line.code()?, line.time()?);
+    line.end()?;
+    Ok(decision)
+}

@@ -1,0 +1,75 @@
+//! JSON values with a version: `"v":1` in every one of them.
+//!
+//! A reader passes over fields that it does not know, so a field can be added without a new version. A version that it
+//! does not know is an error that names it.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::unreadable::{Unreadable, quoted};
+
+/// The version that is written, and the only one that is read.
+const VERSION: u64 = 1;
+
+/// The field `v`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Version;
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(VERSION)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u64::deserialize(deserializer)? {
+            VERSION => Ok(Self),
+            other => Err(D::Error::custom(format_args!("unknown version {other}, this reads version {VERSION}"))),
+        }
+    }
+}
+
+/// Only the version of a value.
+#[derive(Deserialize)]
+struct Versioned<'a> {
+    #[serde(borrow)]
+    v: Option<&'a RawValue>,
+}
+
+/// Writes a value; `room` is about how many bytes it takes.
+pub(crate) fn write(value: &impl Serialize, room: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(room);
+    let written = serde_json::to_writer(&mut bytes, value);
+    #[expect(clippy::expect_used, reason = "memory takes every write, and no value here has a key that is not text")]
+    written.expect("DL-1: every record can be written");
+    bytes
+}
+
+/// Reads a value, in one pass when it is sound.
+pub(crate) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Unreadable> {
+    serde_json::from_slice(bytes).map_err(|error| foreign_version(bytes).unwrap_or_else(|| readable(&error)))
+}
+
+/// The error of a value whose version is missing or another one; it says more than whatever broke first.
+fn foreign_version(bytes: &[u8]) -> Option<Unreadable> {
+    let Versioned { v } = serde_json::from_slice(bytes).ok()?;
+    match v.map(RawValue::get) {
+        None => Some(Unreadable::whole(format!("no version: the field \"v\" is missing, this reads version {VERSION}"))),
+        Some("1") => None,
+        Some(other) => {
+            Some(Unreadable::whole(format!("unknown version {}, this reads version {VERSION}", quoted(other))))
+        }
+    }
+}
+
+/// A parser's error without the string that it quotes, which may be a secret (SE-1).
+fn readable(error: &serde_json::Error) -> Unreadable {
+    let text = error.to_string();
+    let without = text.split_once(": string \"").and_then(|(problem, quoting)| {
+        let (_, expected) = quoting.rsplit_once("\", expected ")?;
+        Some(format!("{problem}: a string, expected {expected}"))
+    });
+    Unreadable::whole(format!("not a readable record: {}", without.unwrap_or(text)))
+}

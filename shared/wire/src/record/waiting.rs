@@ -1,0 +1,65 @@
+//! A webhook that waits: the value of `howk.state`, and of the due set and the parked list in Redis.
+//!
+//! The webhook stands in `webhook` as on `howk.pending`; the original's snapshot copies its fields beside the others.
+
+use std::borrow::Cow;
+
+use domain::{Lane, WaitReason, Waiting};
+use serde::{Deserialize, Serialize};
+
+use super::dispatch::{self, DispatchValue};
+use super::gate::GateValue;
+use crate::code::Code;
+use crate::json::{self, Version};
+use crate::time::Time;
+use crate::unreadable::Unreadable;
+
+const ROOM_BESIDE_DISPATCH: usize = 384;
+
+/// The fields, in the order of writing.
+#[derive(Serialize, Deserialize)]
+struct WaitingValue<'a> {
+    v: Version,
+    #[serde(borrow)]
+    webhook: DispatchValue<'a>,
+    #[serde(borrow)]
+    lane: Cow<'a, str>,
+    due: Time,
+    #[serde(borrow)]
+    reason: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gate: Option<GateValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_error: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_status: Option<u16>,
+}
+
+/// Writes a value.
+pub(crate) fn encode(waiting: &Waiting) -> Vec<u8> {
+    let value = WaitingValue {
+        v: Version,
+        webhook: DispatchValue::of(&waiting.dispatch),
+        lane: waiting.lane.code().into(),
+        due: Time(waiting.due),
+        reason: waiting.reason.code().into(),
+        gate: waiting.gate.map(GateValue::of),
+        last_error: waiting.last_error.as_deref().map(Cow::from),
+        last_status: waiting.last_status,
+    };
+    json::write(&value, dispatch::room(&waiting.dispatch).saturating_add(ROOM_BESIDE_DISPATCH))
+}
+
+/// Reads a value.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Waiting, Unreadable> {
+    let value: WaitingValue<'_> = json::read(bytes)?;
+    Ok(Waiting {
+        dispatch: value.webhook.into_dispatch()?,
+        lane: Lane::read(&value.lane)?,
+        due: value.due.0,
+        reason: WaitReason::read(&value.reason)?,
+        gate: value.gate.map(GateValue::into_gate),
+        last_error: value.last_error.map(Cow::into_owned),
+        last_status: value.last_status,
+    })
+}

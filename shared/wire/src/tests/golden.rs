@@ -1,0 +1,101 @@
+//! The bytes that were promised, in `golden/`: a file per record value, one for keys and headers, one for hot lines.
+
+use std::fs;
+use std::path::PathBuf;
+
+use domain::{
+    Bucket, Circuit, ClaimState, DeadLetterEntry, EndpointState, Fence, Owner, OwnerState, Position, ReasonType, Record,
+    Tally, Tokens,
+};
+
+use super::records::{raw, refs};
+use super::samples;
+use crate::{hot, record};
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)
+}
+
+/// Compares with a golden file; writes what was found beside it and fails when they differ.
+fn check(name: &str, found: &str) -> String {
+    let (golden, found) = (path(name), format!("{found}\n"));
+    let promised = fs::read_to_string(&golden).unwrap_or_default();
+    if promised != found {
+        fs::write(path(&format!("{name}.new")), &found).unwrap();
+        panic!(
+            "golden/{name} differs\npromised: {promised}\nfound:    {found}\n\
+             If readers of the old bytes still understand the new ones, rename golden/{name}.new to golden/{name}."
+        );
+    }
+    promised.trim_end_matches('\n').to_owned()
+}
+
+#[test]
+fn the_values_of_records_do_not_drift() {
+    for (name, sample) in samples::records() {
+        let encoded = record::encode(&sample);
+        let Some(value) = &encoded.value else {
+            assert!(matches!(sample, Record::Tombstone(..)), "only a tombstone has no value");
+            continue;
+        };
+        let promised = check(&format!("{name}.json"), std::str::from_utf8(value).unwrap());
+        let headers = refs(&encoded);
+        let read = record::decode(record::Raw {
+            value: Some(promised.as_bytes()),
+            ..raw(sample.topic(), &encoded, &headers)
+        });
+        assert_eq!(read, Ok(sample), "{name}");
+    }
+}
+
+#[test]
+fn keys_and_headers_do_not_drift() {
+    let mut lines = Vec::new();
+    for (name, sample) in samples::records() {
+        let encoded = record::encode(&sample);
+        lines.push(format!("{name}: {} {}", sample.topic().name(), String::from_utf8(encoded.key).unwrap()));
+        for (header, value) in encoded.headers {
+            lines.push(format!("    {header}={}", String::from_utf8(value).unwrap()));
+        }
+    }
+    check("keys-and-headers.txt", &lines.join("\n"));
+}
+
+#[test]
+fn the_lines_of_the_hot_state_do_not_drift() {
+    let at = samples::later;
+    let claim = ClaimState {
+        settled: 3,
+        terminal: false,
+        next: samples::status().next,
+        held: Some((4, Owner("fast-lane 7".to_owned()), at(35_000))),
+        fence: Fence(1_769_860_830_123),
+    };
+    let entry = DeadLetterEntry {
+        id: samples::id(),
+        config_id: samples::config(),
+        endpoint: samples::endpoint().hash().clone(),
+        reason_type: ReasonType::Exhausted,
+        at: at(31_000),
+        position: Position { partition: 1, offset: 77 },
+    };
+    let state = EndpointState {
+        version: 9,
+        circuit: Circuit::HalfOpen { successes: 1, probe_until: Some(at(40_000)) },
+        gate: Some(samples::gate()),
+        buckets: vec![Bucket { start: at(0), tally: Tally { failures: 5, successes: 1, slow: 2 } }],
+    };
+    let fields = hot::endpoint_state::encode(&state).into_iter().map(|(name, text)| format!("field {name}: {text}"));
+    let lines = [
+        format!("status: {}", hot::status::encode(&samples::status())),
+        format!("attempt: {}", hot::attempt::encode(&samples::attempt())),
+        format!("claim: {}", hot::claim::encode(&claim)),
+        format!("claim, never taken: {}", hot::claim::encode(&ClaimState::default())),
+        format!("circuit, closed: {}", hot::circuit::encode(Circuit::Closed { since: at(0) })),
+        format!("circuit, open: {}", hot::circuit::encode(Circuit::Open { since: at(0) })),
+        format!("tokens: {}", hot::tokens::encode(Tokens { full_at_us: 1, last_turn_us: 2 })),
+        format!("owner: {}", hot::owner::encode(OwnerState::Gone, at(0))),
+        format!("dead letter: {}", hot::dead_letter::encode(&entry)),
+    ];
+    check("hot.txt", &fields.chain(lines).collect::<Vec<_>>().join("\n"));
+}

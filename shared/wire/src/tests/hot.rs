@@ -1,0 +1,130 @@
+//! Every value of the hot state comes back as it was, and no line panics.
+
+use domain::{
+    Bucket, Circuit, ClaimState, DeadLetterEntry, EndpointState, Fence, Owner, OwnerState, Phase, Position, ReasonType,
+    Tally, Timestamp, Tokens,
+};
+use proptest::collection::btree_map;
+use proptest::option::of;
+use proptest::prelude::*;
+
+use super::{generators, samples};
+use crate::code::Code;
+use crate::hot;
+
+fn circuit() -> impl Strategy<Value = Circuit> {
+    prop_oneof![
+        generators::time().prop_map(|since| Circuit::Closed { since }),
+        generators::time().prop_map(|since| Circuit::Open { since }),
+        (any::<u32>(), of(generators::time()))
+            .prop_map(|(successes, probe_until)| Circuit::HalfOpen { successes, probe_until }),
+    ]
+}
+
+fn endpoint_state() -> impl Strategy<Value = EndpointState> {
+    let tally = any::<(u32, u32, u32)>();
+    let buckets = btree_map(any::<u64>(), tally, 0..8).prop_map(|found| {
+        let bucket = |(start, (failures, successes, slow))| Bucket {
+            start: Timestamp::from_ms(start),
+            tally: Tally { failures, successes, slow },
+        };
+        found.into_iter().map(bucket).collect()
+    });
+    (any::<u64>(), circuit(), of(generators::gate()), buckets)
+        .prop_map(|(version, circuit, gate, buckets)| EndpointState { version, circuit, gate, buckets })
+}
+
+fn claim() -> impl Strategy<Value = ClaimState> {
+    let held = of((any::<u64>(), generators::text().prop_map(Owner), generators::time()));
+    (any::<u64>(), any::<bool>(), of(generators::next()), held, any::<u64>()).prop_map(
+        |(settled, terminal, next, held, fence)| ClaimState { settled, terminal, next, held, fence: Fence(fence) },
+    )
+}
+
+fn entry() -> impl Strategy<Value = DeadLetterEntry> {
+    let whose = (generators::id(), generators::config(), generators::endpoint());
+    (whose, generators::member::<ReasonType>(), generators::time(), any::<(u32, u64)>()).prop_map(
+        |((id, config_id, endpoint), reason_type, at, (partition, offset))| DeadLetterEntry {
+            id,
+            config_id,
+            endpoint: endpoint.hash().clone(),
+            reason_type,
+            at,
+            position: Position { partition, offset },
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn statuses_and_attempts_come_back(status in generators::status(), attempt in generators::attempt()) {
+        prop_assert_eq!(&hot::status::decode(&status.id, &hot::status::encode(&status)).unwrap(), &status);
+        prop_assert_eq!(hot::attempt::decode(&hot::attempt::encode(&attempt)).unwrap(), attempt);
+    }
+
+    #[test]
+    fn claims_and_entries_come_back(claim in claim(), entry in entry()) {
+        prop_assert_eq!(hot::claim::decode(&hot::claim::encode(&claim)).unwrap(), claim);
+        prop_assert_eq!(hot::dead_letter::decode(&hot::dead_letter::encode(&entry)).unwrap(), entry);
+    }
+
+    #[test]
+    fn an_endpoints_state_comes_back_from_fields_in_any_order(state in endpoint_state(), turn: prop::sample::Index) {
+        let mut fields = hot::endpoint_state::encode(&state);
+        fields.push(("tokens".to_owned(), "1 2".to_owned()));
+        let by = turn.index(fields.len());
+        fields.rotate_left(by);
+        let read = hot::endpoint_state::decode(fields.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+        prop_assert_eq!(read.unwrap(), state);
+    }
+
+    #[test]
+    fn decisions_and_tokens_come_back(state in generators::member::<OwnerState>(), numbers: (u64, u64)) {
+        let (full_at_us, last_turn_us) = numbers;
+        let (at, tokens) = (Timestamp::from_ms(full_at_us), Tokens { full_at_us, last_turn_us });
+        prop_assert_eq!(hot::owner::decode(&hot::owner::encode(state, at)).unwrap(), (state, at));
+        prop_assert_eq!(hot::tokens::decode(&hot::tokens::encode(tokens)).unwrap(), tokens);
+    }
+
+    #[test]
+    fn no_line_panics(text in "[ -~]{0,60}|([0-9+-]{0,9} ){0,9}", name in "(bucket:)?[0-9 x]{0,5}") {
+        let _ = (hot::status::decode(&samples::id(), &text), hot::attempt::decode(&text), hot::claim::decode(&text));
+        let _ = (hot::circuit::decode(&text), hot::gate::decode(&text), hot::tokens::decode(&text));
+        let _ = (hot::owner::decode(&text), hot::dead_letter::decode(&text), hot::bucket::decode(&name, &text));
+        let _ = hot::endpoint_state::decode([("version", text.as_str()), ("circuit", &text), ("gate", &text)]);
+        prop_assert!(hot::waiting::decode(text.as_bytes()).is_err());
+    }
+}
+
+#[test]
+fn what_waits_is_the_value_of_howk_state() {
+    let waiting = samples::waiting();
+    let bytes = hot::waiting::encode(&waiting);
+    assert_eq!(Some(&bytes), crate::record::encode(&domain::Record::Waiting(waiting.clone())).value.as_ref());
+    assert_eq!(hot::waiting::decode(&bytes), Ok(waiting));
+}
+
+#[test]
+fn st_1_ranks_are_the_order_of_life() {
+    let ranks: Vec<_> = Phase::ALL.iter().map(|phase| hot::status::rank(*phase)).collect();
+    assert_eq!(ranks, [0, 1, 2, 3, 4, 5]);
+    assert!(Phase::ALL.is_sorted(), "the list is in the order that merging goes by");
+}
+
+#[test]
+fn a_broken_line_is_named() {
+    let cases = [
+        (hot::circuit::decode("ajar 5").err(), "circuit: unknown value \"ajar\""),
+        (hot::circuit::decode("open").err(), "circuit: too few words"),
+        (hot::circuit::decode("open 5 6").err(), "circuit: too many words"),
+        (hot::circuit::decode("open x").err(), "circuit: a word is not the number that belongs there"),
+        (hot::gate::decode("1 2 yes -").err(), "gate: a word is neither 0 nor 1"),
+        (hot::claim::decode("1 2 0 - - 4 - -").err(), "claim: half of the claim is missing"),
+        (hot::claim::decode("1 2 0 9 - - - -").err(), "claim: half of what follows is missing"),
+        (hot::attempt::decode("1 2 first 3 4 200 oops").err(), "attempt: the text does not begin with +"),
+        (hot::status::decode(&samples::id(), "1 6 0").err(), "status: unknown phase"),
+    ];
+    for (found, told) in cases {
+        assert_eq!(found.map(|error| error.to_string()).as_deref(), Some(told));
+    }
+}

@@ -1,0 +1,38 @@
+//! Why bytes could not be read: one sentence for people, bounded and without the values that were read (SE-1).
+
+use thiserror::Error;
+
+/// The longest value that an error quotes, in characters.
+const QUOTED_CHARS_MAX: usize = 40;
+
+/// Bytes that are not what they should be.
+///
+/// Shape: a sentence that names the field, or the line and column where the JSON breaks. Bounds: a few hundred bytes,
+/// however long the input. String values are never quoted, except codes of closed lists.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unreadable(String);
+
+impl Unreadable {
+    /// Says what is wrong with a named part.
+    pub(crate) fn of(part: &str, problem: impl std::fmt::Display) -> Self {
+        Self(format!("{part}: {problem}"))
+    }
+
+    /// Says what is wrong with the whole.
+    pub(crate) fn whole(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+
+    /// Says that a closed list does not have this code.
+    pub(crate) fn unknown(part: &str, code: &str) -> Self {
+        Self::of(part, format_args!("unknown value {}", quoted(code)))
+    }
+}
+
+/// The beginning of a text, in quotes, with control characters escaped.
+pub(crate) fn quoted(text: &str) -> String {
+    let start: String = text.chars().take(QUOTED_CHARS_MAX).collect();
+    let more = if start.len() < text.len() { "..." } else { "" };
+    format!("{start:?}{more}")
+}

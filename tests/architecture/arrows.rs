@@ -1,0 +1,83 @@
+//! Arrows run one way: roots -> adapters -> delivery, wire -> domain. Adapters never name each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, Metadata, Package};
+
+use crate::metadata;
+
+/// What each crate of ours may name of ours. Whoever adds a crate draws its arrows here.
+const ARROWS: [(&str, &[&str]); 12] = [
+    ("domain", &[]),
+    ("wire", &["domain"]),
+    ("delivery", &["domain"]),
+    ("clock-system", &["delivery", "domain"]),
+    ("http-api", &["delivery", "domain", "wire"]),
+    ("in-memory", &["delivery", "domain"]),
+    ("sender-http", &["delivery", "domain"]),
+    ("settings", &["domain"]),
+    ("testkit", &["delivery", "domain"]),
+    ("howk-dev", &["clock-system", "delivery", "domain", "http-api", "in-memory", "sender-http", "settings"]),
+    ("howk-tests", ANY),
+    ("howk-load", ANY),
+];
+const ANY: &[&str] = &["*"];
+
+/// What the pure crate may bring in: nothing of it is async, reads a clock, draws numbers, serialises or does I/O.
+const DOMAIN_MAY_NAME: [&str; 4] = ["sha2", "thiserror", "ulid", "url"];
+/// What the use-cases may bring in: no Kafka, no Redis, no HTTP, no Lambda, no serialisation, no runtime.
+const DELIVERY_MAY_NAME: [&str; 5] = ["async-trait", "futures", "metrics", "thiserror", "tracing"];
+
+fn names(package: &Package) -> BTreeSet<String> {
+    let normal = package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal);
+    normal.map(|dependency| dependency.name.clone()).collect()
+}
+
+fn ours(metadata: &Metadata) -> BTreeMap<String, BTreeSet<String>> {
+    metadata.packages.iter().map(|package| (package.name.to_string(), names(package))).collect()
+}
+
+#[test]
+fn arrows_run_one_way() {
+    let ours = ours(&metadata());
+    let drawn = BTreeMap::from(ARROWS);
+    for (name, named) in &ours {
+        let allowed = drawn.get(name.as_str()).unwrap_or_else(|| panic!("{name} has no arrows in this test"));
+        let crossing: Vec<_> = named
+            .iter()
+            .filter(|other| {
+                ours.contains_key(*other) && !allowed.contains(&"*") && !allowed.contains(&other.as_str())
+            })
+            .collect();
+        assert!(crossing.is_empty(), "{name} may not name {crossing:?}");
+    }
+}
+
+#[test]
+fn only_tests_name_the_testkit() {
+    for (name, named) in ours(&metadata()) {
+        assert!(!named.contains("testkit") || name == "howk-tests", "{name} may name testkit for its tests only");
+    }
+}
+
+#[test]
+fn the_domain_is_pure_and_delivery_names_no_technology() {
+    let ours = ours(&metadata());
+    for (name, allowed) in [("domain", &DOMAIN_MAY_NAME[..]), ("delivery", &DELIVERY_MAY_NAME[..])] {
+        let foreign: Vec<_> = ours[name]
+            .iter()
+            .filter(|other| !ours.contains_key(*other) && !allowed.contains(&other.as_str()))
+            .collect();
+        assert!(foreign.is_empty(), "{name} may not name {foreign:?}");
+    }
+}
+
+#[test]
+fn every_version_stands_in_the_root_manifest() {
+    for package in metadata().packages {
+        let manifest = std::fs::read_to_string(&package.manifest_path).unwrap();
+        let own_versions: Vec<_> =
+            manifest.lines().filter(|line| line.contains("version = \"") || line.contains("= \"^")).collect();
+        assert!(own_versions.is_empty(), "{}: {own_versions:?} belongs in [workspace.dependencies]", package.name);
+    }
+}

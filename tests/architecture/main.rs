@@ -1,0 +1,14 @@
+//! The plan of the house, checked: arrows, purity, inherited lints, sizes, names.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot read the workspace fails")]
+
+mod arrows;
+mod files;
+
+use std::path::Path;
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+fn metadata() -> Metadata {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    MetadataCommand::new().manifest_path(manifest).no_deps().exec().expect("cargo metadata")
+}

@@ -1,0 +1,185 @@
+//! Every crash point: for each decision and each k, stop after effect k, let others take over, and nothing is lost.
+
+use std::time::Duration;
+
+use domain::{OwnerState, Phase, Record};
+use howk_tests::endpoint::Reply;
+use howk_tests::fuse::Blow;
+
+use crate::acts::{self, Act};
+use crate::scenes::{self, Scene, config, hash};
+
+/// What happens between the crash and the others' taking over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    TakeOver,
+    LoseHotStateToo,
+}
+
+/// Stops after every k and checks that the webhook still ends.
+fn stop_after_every_effect(scene: impl Fn() -> Scene, act: Act) {
+    for blow in [Blow::Dies, Blow::FailsOnce] {
+        for then in [Then::TakeOver, Then::LoseHotStateToo] {
+            let mut points = 0;
+            for k in 0.. {
+                let mut scene = scene();
+                let fuse = acts::fuse(&scene, k, blow);
+                act(&mut scene, &fuse);
+                let blown = fuse.has_blown();
+                finish(&mut scene, then, &format!("{blow:?} after {k} effects, {then:?}"));
+                points = k;
+                if !blown {
+                    break;
+                }
+            }
+            assert!(points > 0, "the act has no effect to stop after");
+        }
+    }
+}
+
+/// Others take over: they rebuild what is lost, the owner resumes, the endpoint is well; and the webhook ends.
+fn finish(scene: &mut Scene, then: Then, point: &str) {
+    if then == Then::LoseHotStateToo {
+        scene.world.lose_hot_state();
+    }
+    scene.world.endpoints.behave(|_, _, _| Reply::status(200, 5));
+    scene.world.start();
+    scene.world.pass(Duration::from_secs(60));
+    let desk = scene.world.endpoint_desk();
+    scene.world.run(async move { desk.decide(&hash(), &config(), OwnerState::Active).await }).unwrap();
+    for _ in 0..20 {
+        scene.world.pass(Duration::from_secs(600));
+    }
+    let ended = scene.world.ended().iter().any(|(id, _)| *id == scene.id);
+    assert!(ended, "DL-1: lost. {point}");
+    let status = scene.world.status(&scene.id).unwrap();
+    assert!(status.phase.is_terminal(), "DL-1: it ended, but reads as {:?}. {point}", status.phase);
+    assert_eq!(scene.world.waiting(), 0, "something waits for ever. {point}");
+    tombstones_follow_an_end(scene, point);
+}
+
+fn tombstones_follow_an_end(scene: &Scene, point: &str) {
+    let published = scene.world.witness.published();
+    let first = |wanted: fn(&Record) -> bool| published.iter().position(wanted);
+    let tombstone = first(|record| matches!(record, Record::Tombstone(..)));
+    let end = first(|record| matches!(record, Record::Result(result) if result.status.phase.is_terminal()));
+    if let Some(tombstone) = tombstone {
+        assert!(end.is_some_and(|end| end < tombstone), "DL-3: a tombstone before the end. {point}");
+    }
+}
+
+#[test]
+fn delivered() {
+    stop_after_every_effect(|| Scene::answering(Reply::status(200, 5)), acts::deliver);
+}
+
+#[test]
+fn retried() {
+    stop_after_every_effect(|| Scene::answering(Reply::status(500, 5)), acts::deliver);
+}
+
+#[test]
+fn retried_behind_a_gate() {
+    stop_after_every_effect(|| Scene::answering(Reply::retry_after(429, 60)), acts::deliver);
+}
+
+#[test]
+fn exhausted() {
+    stop_after_every_effect(|| Scene::with_attempts(1, Reply::status(500, 5)), acts::deliver);
+}
+
+#[test]
+fn unrecoverable() {
+    stop_after_every_effect(|| Scene::answering(Reply::status(400, 5)), acts::deliver);
+}
+
+#[test]
+fn gone() {
+    stop_after_every_effect(|| Scene::answering(Reply::status(410, 5)), acts::deliver);
+}
+
+#[test]
+fn moved_to_the_slow_lane_by_a_timeout() {
+    stop_after_every_effect(|| Scene::answering(Reply::hang()), acts::deliver);
+}
+
+#[test]
+fn diverted() {
+    stop_after_every_effect(scenes::known_slow, acts::deliver);
+}
+
+#[test]
+fn deferred_by_a_gate() {
+    stop_after_every_effect(scenes::gate_closed, acts::deliver);
+}
+
+#[test]
+fn probing_a_gate() {
+    stop_after_every_effect(scenes::gate_to_probe, acts::deliver);
+}
+
+#[test]
+fn deferred_by_an_open_circuit() {
+    stop_after_every_effect(scenes::circuit_open, acts::deliver);
+}
+
+#[test]
+fn probing_a_circuit_that_recovers() {
+    stop_after_every_effect(|| scenes::circuit_to_probe(Reply::status(200, 5)), acts::deliver);
+}
+
+#[test]
+fn probing_a_circuit_that_does_not() {
+    stop_after_every_effect(|| scenes::circuit_to_probe(Reply::status(500, 5)), acts::deliver);
+}
+
+#[test]
+fn parked() {
+    stop_after_every_effect(scenes::paused, acts::deliver);
+}
+
+#[test]
+fn resumed() {
+    stop_after_every_effect(scenes::parked, acts::resume);
+}
+
+#[test]
+fn a_duplicate_of_what_waits() {
+    stop_after_every_effect(scenes::waiting_duplicate, acts::deliver);
+}
+
+#[test]
+fn a_duplicate_of_what_is_delivered() {
+    stop_after_every_effect(scenes::delivered_duplicate, acts::deliver);
+}
+
+#[test]
+fn released() {
+    stop_after_every_effect(scenes::due, acts::release);
+}
+
+#[test]
+fn accepted() {
+    stop_after_every_effect(|| Scene::answering(Reply::status(200, 5)), acts::enqueue);
+}
+
+#[test]
+fn rebuilt() {
+    stop_after_every_effect(scenes::waiting_duplicate, acts::rebuild);
+}
+
+#[test]
+fn replayed() {
+    for k in 0..8 {
+        let mut scene = scenes::dead();
+        let fuse = acts::fuse(&scene, k, Blow::Dies);
+        acts::replay(&mut scene, &fuse);
+        // The owner sees that it is still listed, and asks again once the first replay's lease has run out.
+        scene.world.pass(Duration::from_secs(31));
+        let fuse = acts::fuse(&scene, usize::MAX - 1, Blow::Dies);
+        acts::replay(&mut scene, &fuse);
+        finish(&mut scene, Then::TakeOver, &format!("dies after {k} effects of a replay"));
+        let deliveries = scene.world.ended().into_iter().filter(|(_, phase)| *phase == Phase::Delivered).count();
+        assert_eq!(deliveries, 1, "two replays of one letter deliver it once");
+    }
+}

@@ -1,0 +1,226 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+
+/// Measures howk beside bare loops that do the same I/O, in one run, on 127.0.0.1 only.
+///
+/// Build it with `--release`. Figures are CPU time of this process; receivers and generators run as children.
+///
+/// Exit codes: 0 the run is complete, whether or not its aims are met (they are printed); 1 a run failed or webhooks
+/// are missing; 2 bad usage; 3 with --strict, an aim is missed.
+#[derive(Debug, Parser)]
+#[command(name = "howk-load", version)]
+pub(crate) struct Cli {
+    /// What is measured.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Also write the results to this file, as JSON.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Exit with 3 when an aim is missed.
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
+}
+
+/// What is measured.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Deliveries per CPU second: howk's delivery path, and the same HTTP client in a bare loop.
+    Deliver(DeliverOptions),
+    /// Enqueues per CPU second: howk's API, and a bare handler that only parses the body; single and in batches of 100.
+    Accept(AcceptOptions),
+    /// From POST to receiver at a steady rate.
+    Latency(LatencyOptions),
+    /// Many webhooks to many endpoints, some dead, some slow: all accounted for, and memory flat.
+    Soak(SoakOptions),
+    /// The receiver of a measurement; started by the others.
+    #[command(hide = true)]
+    Receiver(ReceiverOptions),
+    /// The caller of a measurement; started by the others.
+    #[command(hide = true)]
+    Generator(GeneratorOptions),
+}
+
+/// What webhooks look like.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Shape {
+    /// The size of a payload in bytes.
+    #[arg(long, default_value_t = 260, value_parser = value_parser!(u32).range(80..=1_000_000))]
+    pub(crate) payload_bytes: u32,
+
+    /// How many tenants the webhooks belong to.
+    #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..=10_000))]
+    pub(crate) tenants: u32,
+}
+
+/// Options of `deliver`.
+#[derive(Debug, Args)]
+pub(crate) struct DeliverOptions {
+    /// Webhooks of one round.
+    #[arg(long, default_value_t = 20_000, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) count: u32,
+
+    /// Rounds of each side, taken in turns; medians are reported.
+    #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+
+    /// Requests in flight.
+    #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_000))]
+    pub(crate) concurrency: u32,
+
+    /// Different URLs of the receiver.
+    #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..=10_000))]
+    pub(crate) endpoints: u32,
+
+    /// Which sides run; one alone is for profilers.
+    #[arg(long, value_enum, default_value_t = Sides::Both)]
+    pub(crate) sides: Sides,
+
+    /// Whether webhooks are signed.
+    #[arg(long, value_enum, default_value_t = Signing::Both)]
+    pub(crate) signing: Signing,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+}
+
+/// Which sides of a comparison run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sides {
+    /// howk and the bare loop.
+    Both,
+    /// howk alone.
+    Howk,
+    /// The bare loop alone.
+    Bare,
+}
+
+/// Whether webhooks are signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Signing {
+    /// First without, then with a secret.
+    Both,
+    /// Without a secret.
+    Off,
+    /// With a secret.
+    On,
+}
+
+/// Options of `accept`.
+#[derive(Debug, Args)]
+pub(crate) struct AcceptOptions {
+    /// Webhooks of one round; batches carry a multiple of 100.
+    #[arg(long, default_value_t = 20_000, value_parser = value_parser!(u32).range(100..=1_000_000))]
+    pub(crate) count: u32,
+
+    /// Rounds of each side, taken in turns; medians are reported.
+    #[arg(long, default_value_t = 5, value_parser = value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+
+    /// Connections of the generator that are in use at once.
+    #[arg(long, default_value_t = 32, value_parser = value_parser!(u32).range(1..=1_000))]
+    pub(crate) concurrency: u32,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+}
+
+/// Options of `latency`.
+#[derive(Debug, Args)]
+pub(crate) struct LatencyOptions {
+    /// Webhooks a second.
+    #[arg(long, default_value_t = 50, value_parser = value_parser!(u32).range(1..=10_000))]
+    pub(crate) rate: u32,
+
+    /// For how long.
+    #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=600))]
+    pub(crate) seconds: u32,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+}
+
+/// Options of `soak`.
+#[derive(Debug, Args)]
+pub(crate) struct SoakOptions {
+    /// Webhooks.
+    #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u32).range(1_000..=10_000_000))]
+    pub(crate) count: u32,
+
+    /// Endpoints; a tenth is dead, a tenth answers after 100 to 300 ms.
+    #[arg(long, default_value_t = 1_000, value_parser = value_parser!(u32).range(10..=100_000))]
+    pub(crate) endpoints: u32,
+
+    /// Requests in flight.
+    #[arg(long, default_value_t = 256, value_parser = value_parser!(u32).range(1..=1_000))]
+    pub(crate) concurrency: u32,
+
+    /// Accepted webhooks that may be unfinished before more are sent in.
+    #[arg(long, default_value_t = 4_000, value_parser = value_parser!(u32).range(100..=100_000))]
+    pub(crate) backlog: u32,
+
+    /// The run fails when it is not complete after this.
+    #[arg(long, default_value_t = 600, value_parser = value_parser!(u32).range(1..=86_400))]
+    pub(crate) seconds: u32,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+}
+
+/// What the receiver notes of every request, beside counting it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Note {
+    /// Nothing.
+    Nothing,
+    /// How often each number came.
+    Numbers,
+    /// How old the payload was.
+    Latency,
+}
+
+/// Options of `receiver`.
+#[derive(Debug, Args)]
+pub(crate) struct ReceiverOptions {
+    /// What is noted.
+    #[arg(long, value_enum, default_value_t = Note::Nothing)]
+    pub(crate) note: Note,
+
+    /// How many numbers there are.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) numbers: u32,
+}
+
+/// Options of `generator`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct GeneratorOptions {
+    /// The port of the API on 127.0.0.1.
+    #[arg(long)]
+    pub(crate) port: u16,
+
+    /// The port that webhooks go to on 127.0.0.1.
+    #[arg(long, default_value_t = 9)]
+    pub(crate) to: u16,
+
+    /// Webhooks.
+    #[arg(long)]
+    pub(crate) count: u32,
+
+    /// Webhooks of one request; 1 uses the route for single ones.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) batch: u32,
+
+    /// Requests in flight.
+    #[arg(long, default_value_t = 32)]
+    pub(crate) concurrency: u32,
+
+    /// Requests a second, started on time whatever the earlier ones do; 0 is as fast as answers come.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) rate: u32,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+}

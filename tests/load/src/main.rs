@@ -1,0 +1,67 @@
+//! `howk-load`: measures howk beside bare loops that do the same I/O, in the same run, on loopback only.
+//!
+//! Every figure is relative: two cores of another machine, or a busy one, move both sides alike. Receivers and
+//! generators are children of this process, so that its CPU time is howk's (or the bare loop's) alone. Deliberately
+//! absent: absolute limits, real networks, anything but 127.0.0.1.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+mod accept;
+mod child;
+mod cli;
+mod deliver;
+mod generator;
+mod howk;
+mod latency;
+mod measure;
+mod payload;
+mod progress;
+mod receiver;
+mod report;
+mod soak;
+
+/// Both sides of every comparison share it, as they share the process.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// An aim was missed and `--strict` was given.
+const EXIT_MISSED: u8 = 3;
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(code) => code,
+        Err(error) => {
+            writeln!(std::io::stderr(), "howk-load: {error:#}").ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let report = runtime.block_on(async {
+        let report = match cli.command {
+            Command::Deliver(options) => deliver::run(&options).await?,
+            Command::Accept(options) => accept::run(&options).await?,
+            Command::Latency(options) => latency::run(&options).await?,
+            Command::Soak(options) => soak::run(&options).await?,
+            Command::Receiver(options) => return receiver::serve(&options).await.map(|()| None),
+            Command::Generator(options) => return generator::run(&options).await.map(|()| None),
+        };
+        anyhow::Ok(Some(report))
+    });
+    // A read of standard input may still be waiting, and nothing is lost with it.
+    runtime.shutdown_background();
+    let Some(report) = report? else { return Ok(ExitCode::SUCCESS) };
+    report.write(&mut std::io::stdout())?;
+    if let Some(file) = cli.json {
+        report.save(&file)?;
+    }
+    let missed = cli.strict && report.missed();
+    Ok(if missed { ExitCode::from(EXIT_MISSED) } else { ExitCode::SUCCESS })
+}

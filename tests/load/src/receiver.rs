@@ -1,0 +1,113 @@
+//! The receiver, a child process: answers 200 to every POST, at once or, under `/slow/`, after 100 to 300 ms.
+//!
+//! `GET /_/count`, `/_/numbers` and `/_/latency` tell what it noted.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{OriginalUri, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+use axum::{Json, Router};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+
+use crate::cli::{Note, ReceiverOptions};
+use crate::measure::{Latencies, Percentiles, realtime_us};
+use crate::payload;
+
+/// The path under which answers are slow.
+pub(crate) const SLOW: &str = "/slow/";
+const SLOW_MS_MIN: u64 = 100;
+const SLOW_MS_MAX: u64 = 300;
+
+#[derive(Debug)]
+struct Noted {
+    note: Note,
+    count: AtomicU64,
+    numbers: Vec<AtomicU8>,
+    latencies: Mutex<Latencies>,
+}
+
+impl Noted {
+    fn new(options: &ReceiverOptions) -> anyhow::Result<Self> {
+        Ok(Self {
+            note: options.note,
+            count: AtomicU64::new(0),
+            numbers: (0..options.numbers).map(|_| AtomicU8::new(0)).collect(),
+            latencies: Mutex::new(Latencies::new()?),
+        })
+    }
+
+    fn take(&self, body: &[u8]) -> StatusCode {
+        let noted = match self.note {
+            Note::Nothing => Some(()),
+            Note::Numbers => self.take_number(body),
+            Note::Latency => self.take_latency(body),
+        };
+        if noted.is_none() {
+            return StatusCode::BAD_REQUEST;
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        StatusCode::OK
+    }
+
+    fn take_number(&self, body: &[u8]) -> Option<()> {
+        let marks = payload::read(body).ok()?;
+        let number = self.numbers.get(usize::try_from(marks.n).ok()?)?;
+        number.update(Ordering::Relaxed, Ordering::Relaxed, |times| times.saturating_add(1));
+        Some(())
+    }
+
+    fn take_latency(&self, body: &[u8]) -> Option<()> {
+        let now = realtime_us();
+        let marks = payload::read(body).ok()?;
+        let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        latencies.record(now.saturating_sub(marks.sent_at_us));
+        Some(())
+    }
+}
+
+/// Serves on a free port of 127.0.0.1, prints that port, and ends with standard input.
+///
+/// # Errors
+/// When it cannot serve.
+pub(crate) async fn serve(options: &ReceiverOptions) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    writeln!(std::io::stdout(), "{}", listener.local_addr()?.port())?;
+    let router = router(Arc::new(Noted::new(options)?));
+    let mut rest = Vec::new();
+    let mut stdin = tokio::io::stdin();
+    tokio::select! {
+        served = async { axum::serve(listener, router).await } => Ok(served?),
+        _ = stdin.read_to_end(&mut rest) => Ok(()),
+    }
+}
+
+fn router(noted: Arc<Noted>) -> Router {
+    Router::new()
+        .route("/_/count", get(async |State(noted): State<Arc<Noted>>| Json(noted.count.load(Ordering::Relaxed))))
+        .route("/_/numbers", get(numbers))
+        .route("/_/latency", get(latency))
+        .fallback(receive)
+        .with_state(noted)
+}
+
+async fn receive(State(noted): State<Arc<Noted>>, OriginalUri(uri): OriginalUri, body: Bytes) -> StatusCode {
+    if uri.path().starts_with(SLOW) {
+        let spread = noted.count.load(Ordering::Relaxed).wrapping_mul(37) % (SLOW_MS_MAX - SLOW_MS_MIN + 1);
+        tokio::time::sleep(Duration::from_millis(SLOW_MS_MIN + spread)).await;
+    }
+    noted.take(&body)
+}
+
+async fn numbers(State(noted): State<Arc<Noted>>) -> Vec<u8> {
+    noted.numbers.iter().map(|times| times.load(Ordering::Relaxed)).collect()
+}
+
+async fn latency(State(noted): State<Arc<Noted>>) -> Json<Percentiles> {
+    Json(noted.latencies.lock().unwrap_or_else(PoisonError::into_inner).percentiles())
+}

@@ -1,0 +1,139 @@
+//! Results: an aligned table for people, JSON for programs.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// What a run found.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    /// The subcommand.
+    pub(crate) command: &'static str,
+    /// What was measured, in words.
+    pub(crate) about: String,
+    /// The table: the header first.
+    #[serde(skip)]
+    pub(crate) table: Vec<Vec<String>>,
+    /// Every figure by its name.
+    pub(crate) figures: BTreeMap<String, f64>,
+    /// What was aimed at.
+    pub(crate) aims: Vec<Aim>,
+}
+
+/// A figure and what it should be.
+#[derive(Debug, Serialize)]
+pub(crate) struct Aim {
+    pub(crate) name: String,
+    pub(crate) value: f64,
+    pub(crate) bound: Bound,
+    pub(crate) met: bool,
+}
+
+/// What a figure should be.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Bound {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl Aim {
+    pub(crate) fn new(name: impl Into<String>, value: f64, bound: Bound) -> Self {
+        let met = match bound {
+            Bound::AtLeast(least) => value >= least,
+            Bound::AtMost(most) => value <= most,
+        };
+        Self { name: name.into(), value, bound, met }
+    }
+}
+
+impl Report {
+    pub(crate) fn new(command: &'static str, about: String, header: &[&str]) -> Self {
+        let table = vec![header.iter().map(|&title| title.to_owned()).collect()];
+        Self { command, about, table, figures: BTreeMap::new(), aims: Vec::new() }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.table.push(cells);
+    }
+
+    pub(crate) fn figure(&mut self, name: impl Into<String>, value: f64) {
+        self.figures.insert(name.into(), value);
+    }
+
+    /// Whether any aim is missed.
+    pub(crate) fn missed(&self) -> bool {
+        self.aims.iter().any(|aim| !aim.met)
+    }
+
+    /// Writes the table and the aims.
+    ///
+    /// # Errors
+    /// When `to` cannot be written.
+    pub(crate) fn write(&self, to: &mut impl Write) -> anyhow::Result<()> {
+        writeln!(to, "{}: {}\n", self.command, self.about)?;
+        let columns = self.table.iter().map(Vec::len).max().unwrap_or_default();
+        let width = |column: usize| {
+            let cells = self.table.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in &self.table {
+            let mut line = String::new();
+            for (index, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                line.push_str(&if index == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") });
+            }
+            writeln!(to, "{}", line.trim_end())?;
+        }
+        for aim in &self.aims {
+            let bound = match aim.bound {
+                Bound::AtLeast(least) => format!("at least {least}"),
+                Bound::AtMost(most) => format!("at most {most}"),
+            };
+            let verdict = if aim.met { "met" } else { "missed" };
+            writeln!(to, "\naim {verdict}: {} is {:.2} ({bound})", aim.name, aim.value)?;
+        }
+        Ok(())
+    }
+
+    /// Saves figures and aims as JSON.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn save(&self, file: &Path) -> anyhow::Result<()> {
+        let json = serde_json::to_string_pretty(self)?;
+        std::fs::write(file, json + "\n").with_context(|| format!("{} cannot be written", file.display()))
+    }
+}
+
+/// A whole number, rounded.
+pub(crate) fn whole(value: f64) -> String {
+    format!("{value:.0}")
+}
+
+/// Two places.
+pub(crate) fn fine(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_and_a_missed_aim_is_said() {
+        let mut report = Report::new("deliver", "a test".to_owned(), &["side", "rate"]);
+        report.row(vec!["howk".to_owned(), whole(12_345.6)]);
+        report.row(vec!["the bare loop".to_owned(), whole(7.0)]);
+        report.aims.push(Aim::new("ratio", 0.5, Bound::AtLeast(0.8)));
+        let mut text = Vec::new();
+        report.write(&mut text).unwrap();
+        let expected = "deliver: a test\n\nside            rate\nhowk           12346\nthe bare loop      7\n\n\
+                        aim missed: ratio is 0.50 (at least 0.8)\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+        assert!(report.missed());
+    }
+}

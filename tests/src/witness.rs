@@ -1,0 +1,54 @@
+//! A log that remembers everything that was published, in order: what the reference models go by.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use delivery::Fault;
+use delivery::ports::log::{Extent, Log, Page};
+use domain::{Position, Record, Topic};
+use parking_lot::Mutex;
+
+/// Passes everything on and keeps a copy of what was acknowledged.
+pub struct Witness {
+    inner: Arc<dyn Log>,
+    published: Mutex<Vec<Record>>,
+}
+
+impl std::fmt::Debug for Witness {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Witness").finish_non_exhaustive()
+    }
+}
+
+impl Witness {
+    /// Watches a log.
+    pub fn new(inner: Arc<dyn Log>) -> Self {
+        Self { inner, published: Mutex::default() }
+    }
+
+    /// Everything that was acknowledged, in order.
+    pub fn published(&self) -> Vec<Record> {
+        self.published.lock().clone()
+    }
+}
+
+#[async_trait]
+impl Log for Witness {
+    async fn publish(&self, records: Vec<Record>) -> Result<Vec<Position>, Fault> {
+        let positions = self.inner.publish(records.clone()).await?;
+        self.published.lock().extend(records);
+        Ok(positions)
+    }
+
+    async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
+        self.inner.extents(topic).await
+    }
+
+    async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
+        self.inner.read(topic, from, limit).await
+    }
+
+    async fn lag(&self, topic: Topic) -> Result<u64, Fault> {
+        self.inner.lag(topic).await
+    }
+}
