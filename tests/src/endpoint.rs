@@ -78,6 +78,7 @@ pub struct Endpoints {
 #[derive(Debug, Default)]
 struct State {
     seen: Vec<Seen>,
+    aborted: usize,
     count: BTreeMap<String, usize>,
     present: BTreeMap<String, usize>,
 }
@@ -114,6 +115,11 @@ impl Endpoints {
         self.state.lock().seen.clone()
     }
 
+    /// Requests whose sender was killed before their answer.
+    pub fn aborted(&self) -> usize {
+        self.state.lock().aborted
+    }
+
     /// Requests that are being answered.
     pub fn present(&self) -> usize {
         self.state.lock().present.values().sum()
@@ -147,7 +153,7 @@ impl Endpoints {
         let inspector = Arc::clone(&self.inspector.lock());
         inspector(&seen);
         self.state.lock().seen.push(seen);
-        (reply, Presence { endpoints: self, url })
+        (reply, Presence { endpoints: self, url, answered: false })
     }
 }
 
@@ -155,11 +161,14 @@ impl Endpoints {
 struct Presence<'a> {
     endpoints: &'a Endpoints,
     url: String,
+    answered: bool,
 }
 
 impl Drop for Presence<'_> {
     fn drop(&mut self) {
-        if let Some(present) = self.endpoints.state.lock().present.get_mut(&self.url) {
+        let mut state = self.endpoints.state.lock();
+        state.aborted += usize::from(!self.answered);
+        if let Some(present) = state.present.get_mut(&self.url) {
             *present -= 1;
         }
     }
@@ -168,8 +177,9 @@ impl Drop for Presence<'_> {
 #[async_trait]
 impl Sender for Endpoints {
     async fn send(&self, request: Request<'_>) -> Outcome {
-        let (reply, _presence) = self.arrive(&request);
+        let (reply, mut presence) = self.arrive(&request);
         self.clock.sleep(reply.after.min(request.timeout)).await;
+        presence.answered = true;
         match reply.answer {
             _ if reply.after >= request.timeout => {
                 Outcome::Failed { kind: FailureKind::Timeout, detail: "no answer in time".to_owned() }

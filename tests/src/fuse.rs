@@ -102,6 +102,7 @@ impl HotState for Fuse {
                 on_endpoint: LeaseFact::Unlimited,
                 on_domain: LeaseFact::Unlimited,
                 token: Token::Free,
+                holder: String::new(),
             };
         }
         self.hot.open(request).await

@@ -174,8 +174,9 @@ fn crowded(situation: &Situation<'_>, endpoint: &EndpointState) -> Option<Admiss
         }
         (Lane::Slow, Token::Wait(turn)) => Some(Admission::Defer(turn, WaitReason::Pace)),
         (Lane::Slow, Token::Taken | Token::Free) if full => {
+            // The lane is full of requests that may last as long as their timeout: asking sooner would only cost records.
             let soonest = moment.now.plus(policy.lanes.pace().interval);
-            let until = moment.entropy.moment(soonest, soonest.plus(Duration::from_secs(1)));
+            let until = moment.entropy.moment(soonest, soonest.plus(policy.lanes.full_timeout()));
             Some(Admission::Defer(until, WaitReason::Busy))
         }
         (Lane::Slow, Token::Taken | Token::Free) => None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::claim::ClaimFact;
+use crate::claim::{ClaimFact, Owner};
 use crate::effect::{EndpointState, Leases};
 use crate::entropy::Entropy;
 use crate::lane::{Lane, Pace, Token};
@@ -37,13 +37,15 @@ pub struct Facts {
     pub on_domain: LeaseFact,
     /// The slow lane's token.
     pub token: Token,
+    /// The name that the leases are held under.
+    pub holder: String,
 }
 
 impl Facts {
     /// The leases that were taken for `dispatch`.
     pub fn leases(&self, dispatch: &Dispatch, unused_token: Option<Pace>) -> Leases {
         Leases {
-            holder: lease_holder(dispatch),
+            holder: self.holder.clone(),
             endpoint: dispatch.webhook.endpoint.clone(),
             on_endpoint: self.on_endpoint == LeaseFact::Taken,
             on_domain: self.on_domain == LeaseFact::Taken,
@@ -52,9 +54,10 @@ impl Facts {
     }
 }
 
-/// The name that a dispatch's leases are held under: the same at a redelivery, so that it takes no second one.
-pub fn lease_holder(dispatch: &Dispatch) -> String {
-    format!("{}:{}", dispatch.webhook.id, dispatch.number)
+/// The name that leases are held under: a rival for the same dispatch has another one, so that it cannot give back what
+/// is not its own (LN-1).
+pub fn lease_holder(dispatch: &Dispatch, owner: &Owner) -> String {
+    format!("{}:{}:{}", dispatch.webhook.id, dispatch.number, owner.0)
 }
 
 /// When and where a decision is made.

@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::unreadable::{Unreadable, quoted};
+use crate::unreadable::{Unreadable, beginning};
 
 /// The version that is written, and the only one that is read.
 const VERSION: u64 = 1;
@@ -56,10 +56,12 @@ pub(crate) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Unreada
 fn foreign_version(bytes: &[u8]) -> Option<Unreadable> {
     let Versioned { v } = serde_json::from_slice(bytes).ok()?;
     match v.map(RawValue::get) {
-        None => Some(Unreadable::whole(format!("no version: the field \"v\" is missing, this reads version {VERSION}"))),
+        None => {
+            Some(Unreadable::whole(format!("no version: the field \"v\" is missing, this reads version {VERSION}")))
+        }
         Some("1") => None,
         Some(other) => {
-            Some(Unreadable::whole(format!("unknown version {}, this reads version {VERSION}", quoted(other))))
+            Some(Unreadable::whole(format!("unknown version {}, this reads version {VERSION}", beginning(other))))
         }
     }
 }

@@ -26,13 +26,13 @@ impl Unreadable {
 
     /// Says that a closed list does not have this code.
     pub(crate) fn unknown(part: &str, code: &str) -> Self {
-        Self::of(part, format_args!("unknown value {}", quoted(code)))
+        Self::of(part, format_args!("unknown value \"{}\"", beginning(code)))
     }
 }
 
-/// The beginning of a text, in quotes, with control characters escaped.
-pub(crate) fn quoted(text: &str) -> String {
+/// The beginning of a text, on one line.
+pub(crate) fn beginning(text: &str) -> String {
     let start: String = text.chars().take(QUOTED_CHARS_MAX).collect();
     let more = if start.len() < text.len() { "..." } else { "" };
-    format!("{start:?}{more}")
+    format!("{}{more}", start.escape_debug())
 }

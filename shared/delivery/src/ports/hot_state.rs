@@ -39,8 +39,8 @@ pub enum Change {
 pub trait HotState: Send + Sync {
     /// Takes the claim, the leases and a token, and reads every fact, in one round trip.
     ///
-    /// Never fails: what the store cannot say is `Unknown`, `None` or `Unlimited` in the facts. A lease that the same
-    /// dispatch holds already is renewed, not taken twice.
+    /// Never fails: what the store cannot say is `Unknown`, `None` or `Unlimited` in the facts. A lease that the
+    /// same owner holds already for the same dispatch is renewed, not taken twice.
     async fn open(&self, request: OpenRequest<'_>) -> Facts;
 
     /// Performs writes in one round trip and returns the endpoint's state after a [`Write::Report`], if there was one.

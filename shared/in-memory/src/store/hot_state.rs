@@ -10,7 +10,7 @@ use crate::MemoryStore;
 #[async_trait]
 impl HotState for MemoryStore {
     async fn open(&self, request: OpenRequest<'_>) -> Facts {
-        let holder = lease_holder(request.dispatch);
+        let holder = lease_holder(request.dispatch, &request.claim.owner);
         let claim = self.webhooks.claim(&request.dispatch.webhook.id, &request.claim, request.now);
         let opened = self.endpoints.open(&request, &holder);
         Facts {
@@ -20,6 +20,7 @@ impl HotState for MemoryStore {
             on_endpoint: opened.lease,
             on_domain: self.endpoints.open_domain(&request, &holder),
             token: opened.token,
+            holder,
         }
     }
 

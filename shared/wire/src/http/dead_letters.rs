@@ -136,7 +136,7 @@ mod tests {
             bytes[index] = if bytes[index] == b'A' { b'B' } else { b'A' };
             assert_eq!(read_cursor(std::str::from_utf8(&bytes).unwrap()), None, "byte {index}");
         }
-        for bad in ["", "x", "%", "AAAA", &cursor[1..], &format!("{cursor}="), &"A".repeat(10_000)] {
+        for bad in ["", "x", "%", "AAAA", &format!("{cursor}="), &"A".repeat(10_000)] {
             assert_eq!(read_cursor(bad), None, "{bad}");
         }
     }
@@ -150,14 +150,10 @@ mod tests {
         assert_eq!(fields("{}"), [""]);
         assert_eq!(fields(r#"{"config_id":null}"#), [""]);
         assert_eq!(fields("[]"), [""]);
-        assert_eq!(fields(r#"{"config_id":"a b","since":"x","until":1,"reason_type":"?","endpoint":"ftp://h","x":1}"#), [
-            "/x",
-            "/until",
-            "/config_id",
-            "/endpoint",
-            "/reason_type",
-            "/since"
-        ]);
+        assert_eq!(
+            fields(r#"{"config_id":"a b","since":"x","until":1,"reason_type":"?","endpoint":"ftp://h","x":1}"#),
+            ["/x", "/until", "/config_id", "/endpoint", "/reason_type", "/since"]
+        );
         assert_eq!(fields(r#"{"since":"2026-01-02T00:00:00Z","until":"2026-01-01T00:00:00Z"}"#), ["/until"]);
         let filter = read_replay(br#"{"endpoint":"https://a.example/x","reason_type":"gone"}"#).unwrap();
         assert_eq!(filter.endpoint, Some(EndpointHash::of("https://a.example/x")));

@@ -2,8 +2,6 @@
 //!
 //! Order and case are kept. The sender checks the same again before it sends; what it could not send is refused here.
 
-use std::borrow::Cow;
-
 use domain::{Header, Secret};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -66,7 +64,7 @@ pub(super) fn read(raw: Option<&str>, mistakes: &mut Mistakes) -> Vec<Header> {
     headers
 }
 
-fn header(name: &Cow<'_, str>, value: &RawValue) -> Result<Header, String> {
+fn header(name: &str, value: &RawValue) -> Result<Header, String> {
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err("the name is not a valid header name".to_owned());
     }
@@ -77,7 +75,7 @@ fn header(name: &Cow<'_, str>, value: &RawValue) -> Result<Header, String> {
     if value.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f) {
         return Err("the value contains a line break or another control character".to_owned());
     }
-    Ok(Header { name: name.clone().into_owned(), value: Secret::new(value) })
+    Ok(Header { name: name.to_owned(), value: Secret::new(value) })
 }
 
 /// A character of RFC 9110's token.

@@ -1,7 +1,5 @@
 //! What is wrong with a body: not JSON at all, or fields that break a rule.
 
-use std::fmt::Write as _;
-
 /// The most mistakes that one item's answer lists; an answer stays small whatever was sent.
 const MISTAKES_MAX: usize = 50;
 /// The longest name that a pointer shows, in characters.
@@ -73,10 +71,7 @@ pub(super) fn pointer(parent: &str, name: &str) -> String {
         match character {
             '~' => pointer.push_str("~0"),
             '/' => pointer.push_str("~1"),
-            character if character.is_control() => {
-                // Writing to a String cannot fail.
-                let _: std::fmt::Result = write!(pointer, "\\u{:04x}", u32::from(character));
-            }
+            character if character.is_control() => pointer.extend(character.escape_unicode()),
             character => pointer.push(character),
         }
     }

@@ -212,13 +212,11 @@ impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for BoundedVisitor<T
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         let mut first = Vec::new();
         while first.len() < N {
-            match list.next_element()? {
-                Some(value) => first.push(value),
-                None => {
-                    let count = first.len();
-                    return Ok(Bounded(Listed { first, count }));
-                }
-            }
+            let Some(value) = list.next_element()? else {
+                let count = first.len();
+                return Ok(Bounded(Listed { first, count }));
+            };
+            first.push(value);
         }
         let mut count = N;
         while list.next_element::<IgnoredAny>()?.is_some() {

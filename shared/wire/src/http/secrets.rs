@@ -84,12 +84,16 @@ mod tests {
     #[test]
     fn only_what_can_sign_is_a_secret_and_no_message_shows_it() {
         let key = |bytes: usize| LENIENT.encode(vec![7; bytes]);
-        for good in
-            ["plain".to_owned(), format!("whsec_{}", key(24)), format!("whsk_{}", key(32)), format!("whsk_{}", key(64))]
-        {
+        for good in [
+            "plain".to_owned(),
+            format!("whsec_{}", key(24)),
+            format!("whsk_{}", key(32)),
+            format!("whsk_{}", key(64)),
+        ] {
             assert_eq!(check(&good), Ok(()), "{good}");
         }
-        for bad in ["", "whsec_", "whsec_%%%", "whsk_", "whsk_not base64", &format!("whsk_{}", key(31)), &"x".repeat(1025)]
+        for bad in
+            ["", "whsec_", "whsec_%%%", "whsk_", "whsk_not base64", &format!("whsk_{}", key(31)), &"x".repeat(1025)]
         {
             let message = check(bad).unwrap_err();
             let tail = bad.trim_start_matches("whsec_").trim_start_matches("whsk_");

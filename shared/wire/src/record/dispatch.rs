@@ -123,7 +123,8 @@ impl<'a> DispatchValue<'a> {
         if !(1..=MAX_ATTEMPTS_MAX).contains(&self.max_attempts) {
             return Err(Unreadable::of("max_attempts", format_args!("not between 1 and {MAX_ATTEMPTS_MAX}")));
         }
-        let header = |(name, value): (Cow<'_, str>, _)| Header { name: name.into_owned(), value: secret::from_text(value) };
+        let header =
+            |(name, value): (Cow<'_, str>, _)| Header { name: name.into_owned(), value: secret::from_text(value) };
         let carried = Carried { raw: self.payload, base64: self.payload_base64, kind: self.payload_kind };
         Ok(Webhook {
             id: WebhookId::parse(&self.id).map_err(|error| Unreadable::of("id", error))?,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, Next, OwnerDecision,
-    OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Secret, Status, Timestamp, Undecodable,
-    WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, Next,
+    OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Secret, Status, Timestamp,
+    Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -55,7 +55,8 @@ pub(super) fn json() -> impl Strategy<Value = String> {
         spaced("\"([ !#-\\[\\]-~\u{80}-\u{d7ff}]|\\\\[\"\\\\/bfnrt]|\\\\u[0-9a-fA-F]{4}){0,12}\""),
     ];
     leaf.prop_recursive(4, 32, 5, move |inner| {
-        let pair = ("\"(a|b|v|payload|\\\\ud800)\"[ \n]?:[ \t]?", inner.clone()).prop_map(|(key, value)| key + &value);
+        let pair =
+            ("\"(a|b|v|payload|\\\\ud800)\"[ \n]?:[ \t]?", inner.clone()).prop_map(|(key, value)| key + &value);
         prop_oneof![
             vec(inner, 0..5).prop_map(|items| format!("[{}]", items.join(","))),
             vec(pair, 0..5).prop_map(|pairs| format!("{{ {}}}", pairs.join(", "))),
@@ -113,7 +114,13 @@ pub(super) fn status() -> impl Strategy<Value = Status> {
     let whose = (id(), config(), any::<u64>(), time());
     let last = (of(time()), of(any::<u16>()), of(text()));
     (whose, member::<Phase>(), any::<u32>(), of(next()), last).prop_map(
-        |((id, config_id, dispatch, updated_at), phase, attempts, next, (last_attempt_at, last_status, last_error))| {
+        |(
+            (id, config_id, dispatch, updated_at),
+            phase,
+            attempts,
+            next,
+            (last_attempt_at, last_status, last_error),
+        )| {
             let pending = Status::pending(id, config_id, dispatch, updated_at);
             Status { phase, attempts, next, last_attempt_at, last_status, last_error, ..pending }
         },

@@ -23,7 +23,7 @@ fn carried(payload: &Payload) -> Vec<Payload> {
         Record::Dispatch(_, dispatch) => dispatch.webhook.payload.clone(),
         Record::Waiting(waiting) => waiting.dispatch.webhook.payload.clone(),
         Record::DeadLetter(letter) => letter.dispatch.webhook.payload.clone(),
-        other => panic!("{other:?}"),
+        Record::Result(_) | Record::Undecodable(_) | Record::Tombstone(..) | Record::Owner(_) => panic!("no payload"),
     };
     records.iter().map(|record| payload_of(there_and_back(record))).collect()
 }
@@ -31,17 +31,38 @@ fn carried(payload: &Payload) -> Vec<Payload> {
 fn assert_unchanged(text: &[u8]) {
     let payload = Payload { bytes: text.into(), kind: PayloadKind::Json };
     for found in carried(&payload) {
-        assert!(found == payload, "{:?} became {:?}", String::from_utf8_lossy(text), String::from_utf8_lossy(&found.bytes));
+        assert!(
+            found == payload,
+            "{:?} became {:?}",
+            String::from_utf8_lossy(text),
+            String::from_utf8_lossy(&found.bytes)
+        );
     }
 }
 
 #[test]
 fn p4_small_payloads_come_back_byte_for_byte() {
     let texts = [
-        "{}", "[]", "null", "true", "0", "\"\"", "\"a\"", "{\"a\":1}", "{\"a\":null}", "[1,2,3]", "{\"v\":2}",
-        "{\"payload\":{\"payload_base64\":\"x\"}}", "\"\u{e9}\u{1f980}\"", "\"</script>\"", "\"\\/\"", "\"\u{2028}\"",
+        "{}",
+        "[]",
+        "null",
+        "true",
+        "0",
+        "\"\"",
+        "\"a\"",
+        "{\"a\":1}",
+        "{\"a\":null}",
+        "[1,2,3]",
+        "{\"v\":2}",
+        "{\"payload\":{\"payload_base64\":\"x\"}}",
+        "\"\u{e9}\u{1f980}\"",
+        "\"</script>\"",
+        "\"\\/\"",
+        "\"\u{2028}\"",
     ];
-    texts.iter().for_each(|text| assert_unchanged(text.as_bytes()));
+    for text in texts {
+        assert_unchanged(text.as_bytes());
+    }
 }
 
 #[test]
@@ -58,17 +79,33 @@ fn p5_order_duplicates_white_space_and_escapes_survive() {
         "{\"\\udfff\":\"\\ud800\\ud800\"}",
         "\"\\u0000\"",
     ];
-    texts.iter().for_each(|text| assert_unchanged(text.as_bytes()));
+    for text in texts {
+        assert_unchanged(text.as_bytes());
+    }
 }
 
 #[test]
 fn p6_numbers_keep_their_digits() {
     let hundred = "1234567890".repeat(10);
     let texts = [
-        "9007199254740993", "-9007199254740993", "1e308", "1E+308", "1e400", "1e-400", "-0.0", "-0", "0e0", "1.10",
-        "1.0", "10000000000000000000000.00", "0.1000000000000000055511151231257827", &hundred,
+        "9007199254740993",
+        "-9007199254740993",
+        "1e308",
+        "1E+308",
+        "1e400",
+        "1e-400",
+        "-0.0",
+        "-0",
+        "0e0",
+        "1.10",
+        "1.0",
+        "10000000000000000000000.00",
+        "0.1000000000000000055511151231257827",
+        &hundred,
     ];
-    texts.iter().for_each(|text| assert_unchanged(text.as_bytes()));
+    for text in &texts {
+        assert_unchanged(text.as_bytes());
+    }
     assert_unchanged(format!("{{\"n\":[{}]}}", texts.join(" , ")).as_bytes());
 }
 

@@ -32,10 +32,7 @@ proptest! {
     fn only_a_tombstone_needs_its_headers(record in generators::record()) {
         let encoded = encode(&record);
         let read = decode(raw(record.topic(), &encoded, &[])).unwrap();
-        let wanted = match record {
-            Record::Tombstone(id, _) => Record::Tombstone(id, u64::MAX),
-            other => other,
-        };
+        let wanted = if let Record::Tombstone(id, _) = record { Record::Tombstone(id, u64::MAX) } else { record };
         prop_assert_eq!(read, wanted);
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, Next, OwnerDecision,
-    OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Secret, Status, Timestamp, Undecodable,
-    WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, Next,
+    OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Secret, Status, Timestamp,
+    Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
 
 pub(super) const NOON: Timestamp = Timestamp::from_ms(1_769_860_800_000);
@@ -62,7 +62,8 @@ pub(super) fn bare_dispatch() -> Dispatch {
 }
 
 pub(super) fn dispatch() -> Dispatch {
-    let webhook = Arc::new(webhook(payload("{\"b\":1.10, \"a\": [1e308,\"\\ud800 \u{e9}\"],\"b\":9007199254740993}")));
+    let webhook =
+        Arc::new(webhook(payload("{\"b\":1.10, \"a\": [1e308,\"\\ud800 \u{e9}\"],\"b\":9007199254740993}")));
     Dispatch { number: 4, attempt: 3, scheduled_at: later(30_123), waited: true, replayed_from: 2, webhook }
 }
 

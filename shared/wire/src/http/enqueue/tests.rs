@@ -102,7 +102,9 @@ fn every_mistake_of_an_item_is_listed() {
 #[test]
 fn absurd_numbers_are_refused_with_the_bound() {
     let huge = "9".repeat(400);
-    for number in ["0", "-1", "-0", "101", "1.0", "1e1", "1e400", "99999999999999999999", &huge, "\"5\"", "true", "[]"] {
+    for number in
+        ["0", "-1", "-0", "101", "1.0", "1e1", "1e400", "99999999999999999999", &huge, "\"5\"", "true", "[]"]
+    {
         let body = with(&format!("\"max_attempts\":{number}"));
         assert_eq!(refused(&body), ["/max_attempts"], "{number}");
         assert!(message(&body).contains("from 1 to 100"));
@@ -119,7 +121,7 @@ fn headers_that_cannot_be_sent_are_refused_by_name() {
         (r#""":"1""#, "/headers/"),
         (r#""é":"1""#, "/headers/é"),
         (r#""a/b~":"1""#, "/headers/a~1b~0"),
-        (r#""a\n":"1""#, "/headers/a\\u000a"),
+        (r#""a\n":"1""#, "/headers/a\\u{a}"),
         (r#""X-A":"1\r\nX-B: 2""#, "/headers/X-A"),
         (r#""X-A":"\u0000""#, "/headers/X-A"),
         (r#""X-A":"\u007f""#, "/headers/X-A"),
@@ -153,7 +155,10 @@ fn secrets_are_refused_without_being_shown() {
         assert_eq!(refused(&with(&format!("\"signing_secrets\":[\"a\",{secret}]"))), ["/signing_secrets/1"]);
     }
     assert_eq!(refused(&with(r#""signing_secrets":["1","2","3","4","5","6"]"#)), ["/signing_secrets"]);
-    assert_eq!(refused(&with(r#""signing_secret":"0","signing_secrets":["1","2","3","4","5"]"#)), ["/signing_secrets"]);
+    assert_eq!(
+        refused(&with(r#""signing_secret":"0","signing_secrets":["1","2","3","4","5"]"#)),
+        ["/signing_secrets"]
+    );
     assert_eq!(refused(&with(r#""signing_secrets":"a""#)), ["/signing_secrets"]);
 }
 
@@ -179,10 +184,14 @@ fn deep_payloads_are_refused_and_brackets_in_strings_are_not() {
 
 #[test]
 fn malformed_bodies_say_where() {
-    for body in ["", "{", "{\"endpoint\":}", "nul", "{\"a\":1}x", "{'a':1}", "{\"a\":01}", "\u{feff}{}", "{\"a\":\"\n\"}"] {
+    for body in
+        ["", "{", "{\"endpoint\":}", "nul", "{\"a\":1}x", "{'a':1}", "{\"a\":01}", "\u{feff}{}", "{\"a\":\"\n\"}"]
+    {
         assert_eq!(refused(body), ["malformed"], "{body}");
     }
-    let Err(Refusal::Malformed { line, column, .. }) = read(b"{\n  \"endpoint\": x}") else { panic!("not malformed") };
+    let Err(Refusal::Malformed { line, column, .. }) = read(b"{\n  \"endpoint\": x}") else {
+        panic!("not malformed")
+    };
     assert_eq!((line, column), (2, 15));
     assert!(matches!(read(b"{\"endpoint\":\"\xff\"}"), Err(Refusal::Malformed { line: 0, .. })));
     for body in ["null", "[]", "5", "\"x\"", "true"] {
