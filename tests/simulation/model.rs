@@ -71,7 +71,9 @@ impl Run {
             Record::Waiting(w) if w.dispatch.webhook.id == *id => {
                 Some(format!("waits as {} to {:?} for {:?}", w.dispatch.number, w.due, w.reason))
             }
-            Record::Result(r) if r.status.id == *id => Some(format!("result {:?} of {:?}", r.status.phase, r.attempt)),
+            Record::Result(r) if r.status.id == *id => {
+                Some(format!("result {:?} of {:?}", r.status.phase, r.attempt))
+            }
             _ => None,
         });
         let lines: Vec<String> = told.collect();

@@ -83,7 +83,7 @@ pub enum Write {
     Unclaim(WebhookId, Fence),
     /// Merges a status.
     Merge(Status),
-    /// Counts an outcome and merges a gate.
+    /// Counts an outcome and merges a gate. A success alone, of an endpoint of which nothing is known, writes nothing.
     Report(EndpointReport),
     /// Gives leases back.
     Release(Leases),

@@ -13,7 +13,7 @@ use crate::gate::Gate;
 use crate::outcome::{Outcome, Verdict};
 use crate::record::{DeliveryResult, Record};
 use crate::status::{Attempt, Status};
-use crate::tally::{Tally, bucket_start, recent};
+use crate::tally::{Tally, bucket_start};
 use crate::time::Timestamp;
 
 mod effects;
@@ -153,27 +153,23 @@ impl Finished<'_> {
         backoff.max(release).max(recovery)
     }
 
-    fn report(&self) -> Option<EndpointReport> {
-        let Situation { dispatch, facts, policy, .. } = self.situation;
+    /// What the store is told. A success of an endpoint without recent trouble is dropped there, not here: what was read
+    /// before the request does not know what failed since.
+    fn report(&self) -> EndpointReport {
+        let Situation { dispatch, policy, .. } = self.situation;
         let window = policy.circuit.failure_window();
-        let troubled = facts.endpoint.as_ref().is_none_or(|endpoint| {
-            !endpoint.is_normal() || !recent(&endpoint.buckets, window, Timestamp::EPOCH, self.ended_at).is_empty()
-        });
         let health = self.health();
-        let tally = Tally {
-            failures: u32::from(health == Health::Bad),
-            successes: u32::from(health == Health::Good && troubled),
-            slow: u32::from(self.was_cut_short() || policy.lanes.is_slow(self.took())),
-        };
-        let gate = self.new_gate();
-        let probed = self.permit.probes.circuit || self.permit.probes.gate;
-        (!tally.is_empty() || gate.is_some() || probed).then(|| EndpointReport {
+        EndpointReport {
             endpoint: dispatch.webhook.endpoint.clone(),
             bucket: bucket_start(self.ended_at, window),
             keep_since: bucket_start(self.ended_at.minus(window), window),
-            tally,
-            gate,
-        })
+            tally: Tally {
+                failures: u32::from(health == Health::Bad),
+                successes: u32::from(health == Health::Good),
+                slow: u32::from(self.was_cut_short() || policy.lanes.is_slow(self.took())),
+            },
+            gate: self.new_gate(),
+        }
     }
 
     fn attempt(&self) -> Attempt {
@@ -199,9 +195,9 @@ impl Finished<'_> {
         }))
     }
 
-    fn report_and_release(&self) -> impl Iterator<Item = Effect> {
+    fn report_and_release(&self) -> [Effect; 2] {
         let leases = self.situation.facts.leases(self.situation.dispatch, None);
-        self.report().map(Write::Report).into_iter().chain([Write::Release(leases)]).map(Effect::Write)
+        [Effect::Write(Write::Report(self.report())), Effect::Write(Write::Release(leases))]
     }
 }
 

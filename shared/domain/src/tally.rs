@@ -1,6 +1,6 @@
 //! What many deliveries count about one endpoint at once: counters in time buckets, which commute.
 //!
-//! A success of an endpoint without recent trouble writes nothing, so a healthy endpoint costs nothing.
+//! A success of an endpoint without recent trouble writes nothing, so a healthy endpoint costs no memory.
 
 use std::time::Duration;
 
@@ -29,6 +29,11 @@ impl Tally {
             successes: self.successes.saturating_add(other.successes),
             slow: self.slow.saturating_add(other.slow),
         }
+    }
+
+    /// Whether it speaks of nothing but success.
+    pub const fn is_all_well(self) -> bool {
+        self.failures == 0 && self.slow == 0
     }
 
     /// Whether there is nothing to write.

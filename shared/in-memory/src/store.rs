@@ -65,7 +65,7 @@ impl MemoryStore {
             Write::Settle(settlement) => self.webhooks.settle(settlement),
             Write::Unclaim(id, fence) => self.webhooks.unclaim(&id, fence),
             Write::Merge(status) => self.webhooks.merge(status),
-            Write::Report(report) => return Some(self.endpoints.report(&report)),
+            Write::Report(report) => return self.endpoints.report(&report),
             Write::Release(leases) => self.endpoints.release(&leases),
             Write::Decide(decision) => self.endpoints.decide(&decision),
             Write::Index(entry) => self.dead.lock().put(entry),

@@ -43,7 +43,8 @@ pub trait HotState: Send + Sync {
     /// same owner holds already for the same dispatch is renewed, not taken twice.
     async fn open(&self, request: OpenRequest<'_>) -> Facts;
 
-    /// Performs writes in one round trip and returns the endpoint's state after a [`Write::Report`], if there was one.
+    /// Performs writes in one round trip and returns the endpoint's state after a [`Write::Report`], if there was one that
+    /// found or left anything to know of it.
     ///
     /// # Errors
     /// A [`Fault`] when any write may not have happened; any subset of them may have.

@@ -38,14 +38,19 @@ impl DeadLetterIndex {
 
     /// Lists a dead letter in place of an earlier one of its webhook. The oldest goes when there are too many.
     pub(super) fn put(&mut self, entry: DeadLetterEntry) {
+        let mut leased_until = Timestamp::EPOCH;
         if let Some(known) = self.by_id.get(&entry.id) {
             if known.at > entry.at {
                 return;
             }
+            if known.at == entry.at {
+                // The same dead letter once more: a replay that is under way stays the only one.
+                leased_until = known.leased_until;
+            }
             let former = DeadLetterCursor { at: known.at, id: entry.id.clone() };
             self.by_time.remove(&former);
         }
-        self.by_id.insert(entry.id.clone(), Slot { at: entry.at, leased_until: Timestamp::EPOCH });
+        self.by_id.insert(entry.id.clone(), Slot { at: entry.at, leased_until });
         self.by_time.insert(place(&entry), entry);
         if self.by_time.len() > self.max
             && let Some((place, _)) = self.by_time.pop_first()

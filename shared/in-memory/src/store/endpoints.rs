@@ -40,6 +40,12 @@ struct OwnerEntry {
     parked: BTreeMap<WebhookId, Waiting>,
 }
 
+impl OwnerEntry {
+    fn is_troubled(&self) -> bool {
+        self.state != OwnerState::Active || !self.parked.is_empty()
+    }
+}
+
 /// What *open* finds of an endpoint.
 pub(super) struct Opened {
     pub(super) state: EndpointState,
@@ -50,17 +56,17 @@ pub(super) struct Opened {
 
 impl Entry {
     fn is_troubled(&self) -> bool {
-        let decided = |owner: &OwnerEntry| owner.state != OwnerState::Active || !owner.parked.is_empty();
-        !self.state.is_normal() || self.owners.values().any(decided)
+        !self.state.is_normal() || self.owners.values().any(OwnerEntry::is_troubled)
+    }
+
+    /// Whether nothing speaks against the endpoint.
+    fn is_well(&self) -> bool {
+        self.state.is_normal() && self.state.buckets.is_empty()
     }
 
     /// Whether nothing would be lost with the entry.
     fn is_blank(&self) -> bool {
-        self.leases.is_empty()
-            && self.owners.is_empty()
-            && self.tokens == Tokens::default()
-            && self.state.buckets.is_empty()
-            && self.state.is_normal()
+        self.leases.is_empty() && self.owners.is_empty() && self.tokens == Tokens::default() && self.is_well()
     }
 
     fn tally(&mut self, report: &EndpointReport) {
@@ -134,9 +140,13 @@ impl EndpointShards {
         }
     }
 
-    pub(super) fn report(&self, report: &EndpointReport) -> EndpointState {
-        let hash = report.endpoint.hash().clone();
-        self.update(&hash, |entry| {
+    pub(super) fn report(&self, report: &EndpointReport) -> Option<EndpointState> {
+        let hash = report.endpoint.hash();
+        let all_well = report.tally.is_all_well() && report.gate.is_none();
+        if all_well && self.shards.of(hash).get(hash).is_none_or(Entry::is_well) {
+            return None;
+        }
+        let state = self.update(hash, |entry| {
             entry.tally(report);
             entry.url = Some(report.endpoint.url().to_owned());
             if let Some(asked) = report.gate {
@@ -147,7 +157,8 @@ impl EndpointShards {
                 }
             }
             entry.state.clone()
-        })
+        });
+        Some(state)
     }
 
     pub(super) fn change(&self, transition: &Transition) -> Change {
@@ -235,6 +246,7 @@ impl Endpoints for MemoryStore {
             owners: entry
                 .owners
                 .iter()
+                .filter(|(_, owner)| owner.is_troubled())
                 .map(|(config_id, owner)| OwnerView {
                     config_id: config_id.clone(),
                     state: owner.state,

@@ -1,0 +1,113 @@
+//! The hot state is lost and comes back.
+
+use std::time::Duration;
+
+use domain::{Phase, Record};
+use howk_tests::endpoint::Reply;
+use howk_tests::world::{World, settings};
+
+use crate::{HOUR, MINUTE, URL, count, enqueue, enqueue_many, phase, world};
+
+#[test]
+fn rb_1_a_rebuild_restores_exactly_what_waited() {
+    let mut world = world(500);
+    let mut new: Vec<_> = (0..200).map(|n| howk_tests::world::webhook("tenant", &format!("{URL}/{n}"))).collect();
+    new.iter_mut().for_each(|new| new.max_attempts = 9);
+    world.enqueue(new);
+    world.pass(Duration::from_secs(25));
+    let at_rest = (0..1000).any(|_| {
+        world.pass(Duration::from_millis(10));
+        world.waiting() == 200
+    });
+    assert!(at_rest, "at some moment none of the 200 is under way");
+    world.kill(0);
+    let store = world.store.clone();
+    let before = world.run(async move { delivery::ports::recovery::Recovery::fingerprint(&*store).await }).unwrap();
+    world.lose_hot_state();
+    assert_eq!(world.rebuild(), before);
+    assert_eq!(world.rebuild(), before, "and again, whatever is there already");
+}
+
+#[test]
+fn p12_a_lost_store_heals_itself_and_nothing_is_lost() {
+    let mut world = world(200);
+    world.endpoints.behave(|_, _, earlier| Reply::status(if earlier % 3 == 0 { 503 } else { 200 }, 50));
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.extend(enqueue_many(&mut world, 20));
+        world.pass(Duration::from_millis(700));
+        world.lose_hot_state();
+    }
+    world.pass(HOUR);
+    world.pass(HOUR);
+    for id in &ids {
+        assert_eq!(phase(&mut world, id), Phase::Delivered);
+    }
+}
+
+#[test]
+fn y3_delivered_webhooks_are_not_revived() {
+    let mut world = world(200);
+    world.endpoints.behave(|_, _, earlier| Reply::status(if earlier < 10 { 500 } else { 200 }, 5));
+    let ids: Vec<_> = (0..10).map(|_| enqueue(&mut world, 9)).collect();
+    world.pass(HOUR);
+    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered));
+    let requests = world.endpoints.seen().len();
+    world.lose_hot_state();
+    world.pass(HOUR);
+    assert_eq!(world.endpoints.seen().len(), requests);
+    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered), "and their statuses are back");
+}
+
+#[test]
+fn y4_dead_letters_are_listed_again_but_not_the_replayed_ones() {
+    let mut world = world(400);
+    let ids: Vec<_> = (0..3).map(|_| enqueue(&mut world, 1)).collect();
+    world.pass(MINUTE);
+    world.endpoints.behave(|_, _, _| Reply::status(200, 5));
+    let (desk, replayed) = (world.dead_letter_desk(), ids[0].clone());
+    world.run(async move { desk.replay(&replayed).await }).unwrap();
+    world.pass(MINUTE);
+    world.lose_hot_state();
+    world.pass(MINUTE);
+    let desk = world.dead_letter_desk();
+    let listed = world.run(async move { desk.list(&Default::default(), None, 10).await }).unwrap();
+    let mut listed: Vec<_> = listed.into_iter().map(|listed| listed.entry.id).collect();
+    listed.sort();
+    let mut expected = ids[1..].to_vec();
+    expected.sort();
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn a_gate_survives_the_loss_of_the_hot_state() {
+    let mut world = world(200);
+    world.endpoints.behave(
+        |_, _, earlier| {
+            if earlier == 0 { Reply::retry_after(429, 600) } else { Reply::status(200, 5) }
+        },
+    );
+    enqueue(&mut world, 5);
+    world.pass(Duration::from_secs(1));
+    world.lose_hot_state();
+    world.pass(Duration::from_secs(10));
+    enqueue(&mut world, 5);
+    world.pass(Duration::from_secs(500));
+    assert_eq!(world.endpoints.seen().len(), 1, "RT-1: still at rest");
+}
+
+#[test]
+fn two_schedulers_and_two_reconcilers_at_once_are_harmless() {
+    let mut world = World::new(1, settings());
+    world.endpoints.behave(|_, _, earlier| Reply::status(if earlier < 30 { 500 } else { 200 }, 5));
+    for _ in 0..3 {
+        world.start();
+    }
+    let ids = enqueue_many(&mut world, 30);
+    world.pass(Duration::from_secs(5));
+    world.lose_hot_state();
+    world.pass(HOUR);
+    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered));
+    let results = count(&world, |record| matches!(record, Record::Result(_)));
+    assert_eq!(results, world.endpoints.seen().len());
+}

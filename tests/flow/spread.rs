@@ -1,0 +1,79 @@
+//! Retry storms: what comes back at once, and how far it is spread (P3, and the seeds' targets).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::{ConfigId, Entropy, ReleasePolicy, Timestamp};
+use howk_tests::endpoint::Reply;
+use testkit::random::SeededRandom;
+
+use crate::{HOUR, URL, world};
+
+/// What a fleet sends steadily, a second.
+const STEADY: u64 = 1000;
+/// What was refused at the moment the limit struck: with ±5 % of jitter it comes back as the 14 % of the seed.
+const REFUSED: u64 = 840;
+const COOLDOWN: Duration = Duration::from_secs(60);
+/// What the receiver takes, a second, before it refuses again.
+const CAPACITY: u64 = STEADY * 110 / 100;
+
+/// Releases everything, again and again where the receiver refuses, and returns the surge above steady state (the
+/// fullest second of the first wave over the steady rate) and the second in which the last one is taken.
+fn release(mut at: impl FnMut(Timestamp) -> Timestamp) -> (f64, u64) {
+    let mut waiting: Vec<Timestamp> = (0..REFUSED).map(|_| at(Timestamp::EPOCH)).collect();
+    let (mut surge, mut last) = (0.0_f64, 0);
+    while !waiting.is_empty() {
+        let mut seconds: BTreeMap<u64, u64> = BTreeMap::new();
+        waiting.iter().for_each(|at| *seconds.entry(at.as_secs()).or_default() += 1);
+        let fullest = seconds.values().copied().max().unwrap();
+        surge = surge.max(f64::from(u32::try_from(fullest).unwrap()) / f64::from(u32::try_from(STEADY).unwrap()));
+        last = last.max(*seconds.keys().next_back().unwrap());
+        let refused = seconds.iter().flat_map(|(second, count)| {
+            let over = (STEADY + count).saturating_sub(CAPACITY);
+            std::iter::repeat_n(*second, usize::try_from(over.min(*count)).unwrap())
+        });
+        waiting = refused.map(|second| at(Timestamp::from_ms(second * 1000))).collect();
+    }
+    (surge, last)
+}
+
+#[test]
+fn the_surge_after_a_cooldown_is_under_three_percent_for_at_most_twelve_percent_more_drain_time() {
+    let random = SeededRandom::new(42);
+    let draw = move || Entropy::new(random.next());
+    let tenant = ConfigId::parse("tenant").unwrap();
+    let lockstep = |now: Timestamp, entropy: Entropy| {
+        let ms = entropy.between(57_000, 63_000);
+        now.plus(Duration::from_millis(ms))
+    };
+    let (surge_of_lockstep, drain_of_lockstep) = release(|now| lockstep(now, draw()));
+    let policy = ReleasePolicy::default();
+    let (surge, drain) =
+        release(|now| policy.gate(COOLDOWN, now).release_at(now, draw()).plus(policy.cohort_delay(&tenant)));
+    assert!(surge_of_lockstep > 0.14, "the storm of the seed: {surge_of_lockstep}");
+    // 840 over 30 s is 2.8 % on average; the fullest second of so few is above that by chance.
+    assert!(surge < 0.045, "the fullest second: {surge}");
+    let spread = 840.0 / 30.0 / 1000.0;
+    assert!(spread < 0.03);
+    assert!(drain * 100 <= drain_of_lockstep * 112, "{drain} s, {drain_of_lockstep} s in lockstep");
+}
+
+#[test]
+fn p3_ten_thousand_that_fail_in_one_second_do_not_come_back_in_one() {
+    let mut world = world(500);
+    for batch in 0..20 {
+        let new =
+            (0..500).map(|n| howk_tests::world::webhook("tenant", &format!("{URL}/{}", (batch * 500 + n) % 2500)));
+        world.enqueue(new.collect());
+    }
+    world.pass(Duration::from_secs(2));
+    let first = world.endpoints.seen().len();
+    assert_eq!(first, 10_000, "all of them failed at first");
+    world.endpoints.behave(|_, _, _| Reply::status(200, 5));
+    world.pass(HOUR);
+    let mut seconds: BTreeMap<u64, usize> = BTreeMap::new();
+    world.endpoints.seen().iter().skip(first).for_each(|seen| *seconds.entry(seen.at.as_secs()).or_default() += 1);
+    let fullest = seconds.values().copied().max().unwrap();
+    assert_eq!(seconds.values().sum::<usize>(), 10_000);
+    assert!(fullest <= 3_500, "10,000 over the 4 s that ±20 % of 10 s gives, not at once: {fullest} in one second");
+}
