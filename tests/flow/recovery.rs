@@ -111,3 +111,14 @@ fn two_schedulers_and_two_reconcilers_at_once_are_harmless() {
     let results = count(&world, |record| matches!(record, Record::Result(_)));
     assert_eq!(results, world.endpoints.seen().len());
 }
+
+#[test]
+fn what_is_under_way_when_the_store_is_lost_settles_all_the_same() {
+    let mut world = world(200);
+    world.endpoints.behave(|_, _, _| Reply::status(200, 3000));
+    let id = enqueue(&mut world, 1);
+    world.pass(Duration::from_secs(1));
+    world.lose_hot_state();
+    world.pass(MINUTE);
+    assert_eq!((phase(&mut world, &id), world.endpoints.seen().len()), (Phase::Delivered, 1));
+}

@@ -175,7 +175,7 @@ def record():
     """Sends every case. Returns what arrived by name, and howk-dev's exit code."""
     receiver, log, begun_at = Receiver(), WORK / "howk-dev.log", int(time.time())
     with log.open("w") as stderr, howk_dev("--port", "0", stderr=stderr) as process:
-        serving = re.compile(r"http://127\.0\.0\.1:(\d+)")
+        serving = re.compile(r"serving http://127\.0\.0\.1:(\d+)")
         port = int(poll(process, log, "logged its URL", lambda: serving.search(log.read_text()))[1])
         poll(process, log, "was ready", lambda: is_ready(port))
         ids = {name: enqueue(port, name, receiver.url) for name in CASES}

@@ -3,6 +3,7 @@
 //! The same use-cases as the functions', over the in-memory log and store. The log ends with the process, so graceful
 //! shutdown works off what is pending first and says what still waits.
 
+pub mod api;
 pub mod background;
 pub mod cli;
 pub mod consumer;

@@ -1,2 +1,91 @@
-//! `howk-dev`.
-fn main() {}
+//! `howk-dev`: reads the command line and the settings, serves until asked to stop.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use howk_dev::cli::Cli;
+use howk_dev::server::{Server, asked_to_stop};
+use howk_dev::system::{Backend, Sending, System};
+use howk_dev::{demo, telemetry};
+use in_memory::{MemoryLimits, MemoryStore};
+use settings::{ProcessEnvironment, Settings, Sources};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What bad settings end with: `EX_CONFIG` of sysexits.
+const BAD_SETTINGS: u8 = 78;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if cli.help_settings {
+        return exit(writeln!(std::io::stdout(), "{}", settings::reference()).map_err(Into::into));
+    }
+    let sources = Sources { file: cli.config.clone(), environment: &ProcessEnvironment };
+    match settings::load(sources) {
+        Ok(settings) => exit(run(&cli, &adjusted(&cli, settings))),
+        Err(mistakes) => {
+            complain(&format!("howk-dev: {mistakes}"));
+            ExitCode::from(BAD_SETTINGS)
+        }
+    }
+}
+
+fn adjusted(cli: &Cli, mut settings: Settings) -> Settings {
+    settings.api.port = cli.port.unwrap_or(if cli.demo { 0 } else { settings.api.port });
+    if cli.demo { demo::settings(settings) } else { settings }
+}
+
+fn exit(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("howk-dev: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn complain(text: &str) {
+    // Where even standard error is closed, the exit code still tells.
+    writeln!(std::io::stderr(), "{text}").ok();
+}
+
+#[tokio::main]
+async fn run(cli: &Cli, settings: &Settings) -> anyhow::Result<()> {
+    telemetry::start_logging(&settings.log)?;
+    let metrics = telemetry::start_metrics()?;
+    let shown: Vec<String> = settings.effective().iter().map(ToString::to_string).collect();
+    tracing::info!("settings:\n  {}", shown.join("\n  "));
+    let (backend, store) = Backend::in_memory(&limits(settings)?);
+    let system = System::new(settings, backend, if cli.dry { Sending::Dry } else { Sending::Real })?;
+    let server = Server::start(&system, settings, metrics).await?;
+    tracing::info!("serving {}", server.url);
+    let outcome = serve(cli, &system, &server.url, &store).await;
+    tokio::select! {
+        () = server.shut_down(&system) => outcome,
+        again = asked_to_stop() => again.and_then(|()| anyhow::bail!("stopped at once, at the second signal")),
+    }
+}
+
+async fn serve(cli: &Cli, system: &System, url: &str, store: &Arc<MemoryStore>) -> anyhow::Result<()> {
+    if !cli.demo {
+        return asked_to_stop().await;
+    }
+    tokio::select! {
+        played = demo::play(url, system, store) => played,
+        stopped = asked_to_stop() => stopped.and_then(|()| anyhow::bail!("the demo was stopped")),
+    }
+}
+
+fn limits(settings: &Settings) -> anyhow::Result<MemoryLimits> {
+    let memory = &settings.memory;
+    Ok(MemoryLimits {
+        bytes_max: memory.max_bytes,
+        finished_max: usize::try_from(memory.finished_webhooks)?,
+        dead_letters_max: usize::try_from(memory.dead_letters)?,
+        partitions: memory.partitions,
+    })
+}

@@ -1,10 +1,12 @@
 //! The one process: API in front, everything else beside it, and an orderly end.
 
+use std::future::IntoFuture;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::Router;
+use axum::serve::ListenerExt;
 use delivery::ports::log::Log;
 use domain::Topic;
 use settings::Settings;
@@ -12,8 +14,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::api;
 use crate::background::Background;
 use crate::system::System;
+use crate::telemetry::RenderMetrics;
 
 /// How long what is pending may take to be worked off at the end.
 const GRACE: Duration = Duration::from_secs(30);
@@ -25,34 +29,40 @@ pub struct Server {
     /// Where the API is served, with the port that was found.
     pub url: String,
     background: Background,
+    ready: Arc<AtomicBool>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
 
 impl Server {
-    /// Binds `port` on the loopback interface and starts everything.
+    /// Binds the port on the loopback interface and starts everything.
     ///
     /// # Errors
     /// When the port is taken, or a setting does not fit this machine.
-    pub async fn start(system: &System, settings: &Settings, router: Router) -> anyhow::Result<Self> {
+    pub async fn start(system: &System, settings: &Settings, metrics: RenderMetrics) -> anyhow::Result<Self> {
         let port = settings.api.port;
         let listener = TcpListener::bind(("127.0.0.1", port)).await.with_context(|| {
             format!("port {port} cannot be used; choose another one with --port (0 picks a free one)")
         })?;
         let url = format!("http://{}", listener.local_addr()?);
+        let ready = Arc::new(AtomicBool::new(true));
+        let router = api::router(system, settings, metrics, Arc::clone(&ready))?;
         let background = Background::start(system, settings)?;
         let stop = CancellationToken::new();
         let (asked, mut tasks) = (stop.clone().cancelled_owned(), JoinSet::new());
+        // An answer is small: waiting for more of it would only delay it.
+        let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
         tasks.spawn(async move {
-            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(asked).await {
+            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(asked).into_future().await {
                 tracing::error!(%error, "the API ended");
             }
         });
-        Ok(Self { url, background, stop, tasks })
+        Ok(Self { url, background, ready, stop, tasks })
     }
 
     /// Stops accepting, works off what is pending, finishes what is under way, and says what still waits.
     pub async fn shut_down(mut self, system: &System) {
+        self.ready.store(false, Ordering::Relaxed);
         self.stop.cancel();
         let clock = Arc::clone(&system.release.clock);
         let give_up_at = clock.now().plus(GRACE);

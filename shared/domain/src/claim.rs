@@ -104,9 +104,10 @@ impl ClaimState {
         }
     }
 
-    /// Whether who was given `fence` for `dispatch` may still settle it.
+    /// Whether who was given `fence` for `dispatch` may still settle it: nobody was given a later one. A store that was
+    /// lost in between knows of none, and takes the word of who still works.
     pub fn admits(&self, dispatch: u64, fence: Fence) -> bool {
-        self.fence == fence && self.settled < dispatch
+        fence >= self.fence && self.settled < dispatch
     }
 }
 
@@ -131,6 +132,7 @@ mod tests {
         );
         assert!(!state.admits(1, Fence(1)), "a stale fence changes nothing");
         assert!(state.admits(1, Fence(100)));
+        assert!(ClaimState::default().admits(1, Fence(1)), "a lost store takes the word of who still works");
     }
 
     #[test]

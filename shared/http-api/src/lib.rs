@@ -1,1 +1,22 @@
-//! The HTTP router.
+//! The HTTP router: everything that callers and operators can ask howk over HTTP.
+//!
+//! The enqueue function serves it through `lambda_http`, the local servers on a socket. It reads a request, asks one
+//! use-case, and writes the answer; errors are problem documents (RFC 9457) that name the field. Deliberately absent:
+//! sockets, timers of its own, settings, decisions about webhooks. Every route but `/health`, `/health/dependencies`,
+//! `/ready` and `/openapi.json` asks for a key when keys are configured (TN-1), and no answer holds a secret (SE-1).
+
+mod answer;
+mod api;
+mod auth;
+mod bodies;
+mod extract;
+mod problem;
+mod query;
+mod routes;
+
+pub use api::{Api, ApiLimits, Health};
+pub use auth::{ApiKey, Auth, KeyError};
+pub use routes::{document, metrics_router, router};
+
+#[cfg(test)]
+mod tests;

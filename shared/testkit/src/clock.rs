@@ -44,7 +44,8 @@ impl ManualClock {
         let due = {
             let mut state = self.state.lock();
             state.now = state.now.plus(duration);
-            let later = state.sleepers.split_off(&(state.now, u64::MAX));
+            let now = state.now;
+            let later = state.sleepers.split_off(&(now, u64::MAX));
             std::mem::replace(&mut state.sleepers, later)
         };
         due.into_values().for_each(Waker::wake);
@@ -84,9 +85,10 @@ impl Future for Sleep {
         if self.wake <= state.now {
             return Poll::Ready(());
         }
-        let place = *self.place.get_or_insert((self.wake, state.next_sleeper));
+        let place = self.place.unwrap_or((self.wake, state.next_sleeper));
         state.next_sleeper = state.next_sleeper.max(place.1 + 1);
         state.sleepers.insert(place, context.waker().clone());
+        self.place = Some(place);
         Poll::Pending
     }
 }
@@ -126,7 +128,7 @@ mod tests {
             [3, 1, 2, 1].into_iter().enumerate().map(|(n, s)| clock.sleep(SECOND * s).map(move |()| n)).collect();
         assert_eq!(sleeps.next().now_or_never(), None);
         assert_eq!(clock.next_wake(), Some(Timestamp::from_ms(1000)));
-        clock.advance(SECOND - Duration::from_millis(1));
+        clock.advance(Duration::from_millis(999));
         assert_eq!(sleeps.next().now_or_never(), None);
         clock.advance(SECOND * 5);
         let woken: Vec<_> = std::iter::from_fn(|| sleeps.next().now_or_never().flatten()).collect();

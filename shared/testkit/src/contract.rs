@@ -3,6 +3,12 @@
 //! An adapter's test file gives [`contract_tests!`](crate::contract_tests) a function that makes a fresh, isolated
 //! instance, and gets one named test per case. Time is an argument of every port, so nothing here sleeps: the same cases
 //! run on memory, Redis and Kafka.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    clippy::panic,
+    reason = "a case fails by panicking, which is what it is for"
+)]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +17,8 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 mod cases;
-pub mod claims;
 pub mod circuits;
+pub mod claims;
 pub mod dead_letters;
 pub mod endpoints;
 pub mod feed;
@@ -21,6 +27,7 @@ pub mod log;
 pub mod model;
 pub mod recovery;
 pub mod schedule;
+pub mod sender;
 pub mod stats;
 pub mod statuses;
 mod store;
@@ -31,7 +38,7 @@ pub use store::Store;
 pub use stream::LogUnderTest;
 
 /// A case that takes longer than this hangs. Generous: a consumer group of Kafka may need many seconds to change hands.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Runs one case on a runtime of its own, and fails when it does not end.
 ///

@@ -66,7 +66,10 @@ pub fn webhook() -> Webhook {
         id: webhook_id(),
         config_id: config_id(),
         endpoint: endpoint(),
-        payload: Payload { bytes: Arc::from(&b"{\"event\":\"order.paid\",\"amount\":1e2}"[..]), kind: PayloadKind::Json },
+        payload: Payload {
+            bytes: Arc::from(&b"{\"event\":\"order.paid\",\"amount\":1e2}"[..]),
+            kind: PayloadKind::Json,
+        },
         headers: Vec::new(),
         idempotency_key: None,
         signing_secrets: Vec::new(),

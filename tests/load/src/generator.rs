@@ -39,7 +39,8 @@ pub(crate) struct Generated {
 /// When any webhook is not accepted.
 pub(crate) async fn run(options: &GeneratorOptions) -> anyhow::Result<()> {
     rustls::crypto::ring::default_provider().install_default().ok();
-    let client = Client::builder().no_proxy().tcp_nodelay(true).timeout(PATIENCE).pool_max_idle_per_host(1_000).build()?;
+    let client =
+        Client::builder().no_proxy().tcp_nodelay(true).timeout(PATIENCE).pool_max_idle_per_host(1_000).build()?;
     let caller = Arc::new(Caller { client, options: options.clone(), next: AtomicU32::new(0) });
     writeln!(std::io::stdout(), "ready")?;
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
@@ -110,12 +111,11 @@ impl Caller {
     async fn post(&self, first: u32) -> anyhow::Result<u64> {
         let GeneratorOptions { port, batch, shape, .. } = &self.options;
         let base = format!("http://127.0.0.1:{port}/webhooks/{}/enqueue", tenant(first / batch, shape.tenants));
-        let (url, body) = match batch {
-            1 => (base, self.webhook(first)),
-            _ => {
-                let webhooks: Vec<String> = (first..first.saturating_add(*batch)).map(|n| self.webhook(n)).collect();
-                (format!("{base}/batch"), format!("{{\"webhooks\":[{}]}}", webhooks.join(",")))
-            }
+        let (url, body) = if *batch == 1 {
+            (base, self.webhook(first))
+        } else {
+            let webhooks: Vec<String> = (first..first.saturating_add(*batch)).map(|n| self.webhook(n)).collect();
+            (format!("{base}/batch"), format!("{{\"webhooks\":[{}]}}", webhooks.join(",")))
         };
         let request = self.client.post(url).header(CONTENT_TYPE, "application/json").body(body);
         let begun = instant();

@@ -12,6 +12,7 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 
 mod accept;
+mod api;
 mod child;
 mod cli;
 mod deliver;

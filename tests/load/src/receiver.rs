@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{OriginalUri, State};
-use axum::http::StatusCode;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
 use axum::routing::get;
 use axum::{Json, Router};
 use tokio::io::AsyncReadExt;
@@ -96,7 +96,7 @@ fn router(noted: Arc<Noted>) -> Router {
         .with_state(noted)
 }
 
-async fn receive(State(noted): State<Arc<Noted>>, OriginalUri(uri): OriginalUri, body: Bytes) -> StatusCode {
+async fn receive(State(noted): State<Arc<Noted>>, uri: Uri, body: Bytes) -> StatusCode {
     if uri.path().starts_with(SLOW) {
         let spread = noted.count.load(Ordering::Relaxed).wrapping_mul(37) % (SLOW_MS_MAX - SLOW_MS_MIN + 1);
         tokio::time::sleep(Duration::from_millis(SLOW_MS_MIN + spread)).await;

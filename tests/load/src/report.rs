@@ -82,11 +82,12 @@ impl Report {
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for row in &self.table {
-            let mut line = String::new();
-            for (index, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                line.push_str(&if index == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") });
-            }
-            writeln!(to, "{}", line.trim_end())?;
+            let cells = row.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(index, (cell, width))| match index {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+            writeln!(to, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
         }
         for aim in &self.aims {
             let bound = match aim.bound {

@@ -89,11 +89,8 @@ pub async fn a_stale_fence_settles_nothing(store: &Store) {
     let stale = store.take(&wanted, "a").await;
     let taken_over = OpenRequest { now: at(60_000), claim: claim(&wanted, "b", at(200_000)), ..open(&wanted, "b") };
     let live = fence(&store.hot.open(taken_over).await);
-    let settlement = Settlement {
-        fence: Some(stale),
-        status: status(&wanted, Phase::Dead),
-        attempt: Some(attempt(&wanted)),
-    };
+    let settlement =
+        Settlement { fence: Some(stale), status: status(&wanted, Phase::Dead), attempt: Some(attempt(&wanted)) };
     store.write(Write::Settle(settlement)).await;
     assert_eq!((store.status(&wanted.webhook.id).await, store.attempts(&wanted.webhook.id).await), (None, None));
     store.write(settle(live, status(&wanted, Phase::Delivered))).await;
@@ -106,8 +103,7 @@ pub async fn settling_twice_is_settling_once(store: &Store) {
     let wanted = dispatch();
     let fence = store.take(&wanted, "a").await;
     let waits = status(&wanted, Phase::Waiting);
-    let settlement =
-        Settlement { fence: Some(fence), status: waits.clone(), attempt: Some(attempt(&wanted)) };
+    let settlement = Settlement { fence: Some(fence), status: waits.clone(), attempt: Some(attempt(&wanted)) };
     store.write_all(vec![Write::Settle(settlement.clone()), Write::Settle(settlement)]).await;
     assert_eq!(store.status(&wanted.webhook.id).await, Some(waits));
     assert_eq!(store.attempts(&wanted.webhook.id).await, Some(vec![attempt(&wanted)]));
@@ -179,11 +175,8 @@ pub async fn a_merged_status_settles_its_dispatch(store: &Store) {
 pub async fn one_settlement_of_64_under_one_fence_counts(store: &Store) {
     let wanted = dispatch();
     let fence = store.take(&wanted, "a").await;
-    let settlement = Settlement {
-        fence: Some(fence),
-        status: status(&wanted, Phase::Waiting),
-        attempt: Some(attempt(&wanted)),
-    };
+    let settlement =
+        Settlement { fence: Some(fence), status: status(&wanted, Phase::Waiting), attempt: Some(attempt(&wanted)) };
     at_once(64, |_| {
         let (store, settlement) = (store.clone(), settlement.clone());
         async move { store.write(Write::Settle(settlement)).await }

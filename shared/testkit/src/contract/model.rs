@@ -7,7 +7,7 @@ use domain::{
 use std::time::Duration;
 
 use crate::contract::store::{Store, claim, open};
-use crate::generate::{at, attempt, dispatch, endpoint, dispatch_to, numbered, status};
+use crate::generate::{at, attempt, dispatch, dispatch_to, endpoint, numbered, status};
 use crate::random::SeededRandom;
 
 const SEEDS: u64 = 12;
@@ -74,7 +74,7 @@ impl Walk<'_> {
         match self.random.below(8) {
             0..=3 => self.take().await,
             4..=5 => self.settle().await,
-            6 => self.unclaim().await,
+            6 if !self.known.fences.is_empty() => self.unclaim().await,
             _ => self.merge().await,
         }
     }
@@ -115,7 +115,7 @@ impl Walk<'_> {
     }
 
     async fn settle(&mut self) {
-        let fence = (self.random.below(6) > 0).then(|| self.any_fence());
+        let fence = (self.random.below(6) > 0 && !self.known.fences.is_empty()).then(|| self.any_fence());
         let status = self.any_status();
         let attempted = Dispatch { attempt: 1, ..numbered(&self.first, status.dispatch) };
         let attempt = (self.random.below(2) == 0).then(|| attempt(&attempted));

@@ -12,7 +12,8 @@ use delivery::ports::schedule::Schedule;
 use delivery::ports::stats::Stats;
 use delivery::ports::statuses::Statuses;
 use domain::{
-    Attempt, ClaimFact, ClaimRequest, Dispatch, EndpointState, Facts, Fence, Owner, Status, Timestamp, WebhookId, Write,
+    Attempt, ClaimFact, ClaimRequest, Dispatch, EndpointState, Facts, Fence, Owner, Status, Timestamp, WebhookId,
+    Write,
 };
 
 use crate::generate::at;

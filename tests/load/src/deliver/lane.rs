@@ -26,11 +26,7 @@ pub(super) struct FastLane {
 }
 
 impl FastLane {
-    pub(super) async fn new(
-        options: &DeliverOptions,
-        urls: &[String],
-        secret: Option<&str>,
-    ) -> anyhow::Result<Self> {
+    pub(super) async fn new(options: &DeliverOptions, urls: &[String], secret: Option<&str>) -> anyhow::Result<Self> {
         let settings = howk::settings(options.concurrency);
         let system = howk::system(&settings, &howk::limits()).await?;
         let webhooks = Webhooks {

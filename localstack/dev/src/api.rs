@@ -1,0 +1,53 @@
+//! The API over a system, by the settings.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use axum::Router;
+use http_api::{Api, ApiKey, ApiLimits, Auth, Health};
+use settings::{ApiAuth, Settings};
+
+use crate::system::System;
+use crate::telemetry::RenderMetrics;
+
+/// Builds the router. `ready` is what `/ready` tells, once log and store are well.
+///
+/// # Errors
+/// A key that cannot be used, or a bound that does not fit this machine.
+pub fn router(
+    system: &System,
+    settings: &Settings,
+    metrics: RenderMetrics,
+    ready: Arc<AtomicBool>,
+) -> anyhow::Result<Router> {
+    let backend = &system.backend;
+    Ok(http_api::router(Api {
+        enqueue: system.enqueue.clone(),
+        statuses: Arc::clone(&backend.statuses),
+        stats: Arc::clone(&backend.stats),
+        dead_letters: system.dead_letters.clone(),
+        endpoints: system.endpoints.clone(),
+        health: Health { recovery: Arc::clone(&backend.recovery), log: Arc::clone(&backend.log), ready },
+        clock: Arc::clone(&system.release.clock),
+        limits: ApiLimits {
+            body_bytes_max: usize::try_from(settings.api.max_request_size)?,
+            default_max_attempts: settings.retry.max_attempts,
+        },
+        auth: auth(settings)?,
+        metrics,
+    }))
+}
+
+fn auth(settings: &Settings) -> anyhow::Result<Auth> {
+    match settings.api.auth {
+        ApiAuth::None => Ok(Auth::None),
+        ApiAuth::Keys => {
+            let keys = settings.api.keys.iter().map(|(id, key)| {
+                let usable = ApiKey::new(&key.hash, key.config_ids.clone());
+                Ok((id.clone(), usable.with_context(|| format!("api.keys.{id}"))?))
+            });
+            keys.collect::<anyhow::Result<_>>().map(Auth::Keys)
+        }
+    }
+}

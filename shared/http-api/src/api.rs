@@ -1,0 +1,78 @@
+//! What the router serves: use-cases, ports to read from, and limits. The binaries fill it in.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use delivery::dead_letters::DeadLetterDesk;
+use delivery::endpoints::EndpointDesk;
+use delivery::enqueue::Enqueue;
+use delivery::ports::log::Log;
+use delivery::ports::recovery::Recovery;
+use delivery::ports::stats::Stats;
+use delivery::ports::statuses::Statuses;
+use delivery::ports::time::Clock;
+
+use crate::auth::Auth;
+
+/// Everything that a request may need.
+#[derive(Clone)]
+pub struct Api {
+    /// Accepts webhooks.
+    pub enqueue: Enqueue,
+    /// What is known of webhooks.
+    pub statuses: Arc<dyn Statuses>,
+    /// Hourly statistics.
+    pub stats: Arc<dyn Stats>,
+    /// Lists and replays dead letters.
+    pub dead_letters: DeadLetterDesk,
+    /// Shows endpoints and takes their owners' decisions.
+    pub endpoints: EndpointDesk,
+    /// What health routes ask.
+    pub health: Health,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Bounds and defaults.
+    pub limits: ApiLimits,
+    /// Who may call.
+    pub auth: Auth,
+    /// Renders the metrics as Prometheus text; the recorder is the binary's.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Api").field("limits", &self.limits).field("auth", &self.auth).finish_non_exhaustive()
+    }
+}
+
+/// Bounds and defaults of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApiLimits {
+    /// The largest body, in bytes; a larger one is answered 413.
+    pub body_bytes_max: usize,
+    /// The `max_attempts` of a webhook that names none. Bounds: 1 to [`domain::MAX_ATTEMPTS_MAX`], by the caller.
+    pub default_max_attempts: u32,
+}
+
+impl Default for ApiLimits {
+    fn default() -> Self {
+        Self { body_bytes_max: 1024 * 1024, default_max_attempts: domain::MAX_ATTEMPTS_DEFAULT }
+    }
+}
+
+/// What health routes ask.
+#[derive(Clone)]
+pub struct Health {
+    /// The store: it is up when it answers, and whole when it has the epoch.
+    pub recovery: Arc<dyn Recovery>,
+    /// The log: it is up when it tells its extents.
+    pub log: Arc<dyn Log>,
+    /// Whether the server wants requests: set once it serves, unset when it begins to stop.
+    pub ready: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for Health {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Health").field("ready", &self.ready).finish_non_exhaustive()
+    }
+}

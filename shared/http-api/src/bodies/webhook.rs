@@ -1,0 +1,137 @@
+//! Accepted webhooks and their status.
+
+use domain::{Phase, Status, WebhookId};
+use serde::Serialize;
+use utoipa::ToSchema;
+use wire::http::time;
+
+use crate::problem::Problem;
+
+/// A webhook that howk owns from now on.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Accepted {
+    /// Its id.
+    #[schema(example = "wh_01JZ8QK4T5W6X7Y8Z9A0B1C2D3")]
+    webhook_id: String,
+    /// Always `pending`.
+    #[schema(example = "pending")]
+    status: &'static str,
+}
+
+impl Accepted {
+    pub(crate) fn new(id: &WebhookId) -> Self {
+        Self { webhook_id: id.to_string(), status: "pending" }
+    }
+}
+
+/// What became of the webhooks of a batch.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BatchAnswer {
+    /// One answer per webhook, in the order of the request.
+    pub(crate) webhooks: Vec<BatchItem>,
+    /// How many were accepted.
+    pub(crate) accepted: usize,
+    /// How many were refused.
+    pub(crate) failed: usize,
+}
+
+/// What became of one webhook of a batch: an id and a status, or an error.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BatchItem {
+    /// Its place in the request, from 0.
+    index: usize,
+    /// Its id, when it was accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook_id: Option<String>,
+    /// `pending`, when it was accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    /// Why it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Problem>,
+}
+
+impl BatchItem {
+    pub(crate) fn accepted(index: usize, id: &WebhookId) -> Self {
+        Self { index, webhook_id: Some(id.to_string()), status: Some("pending"), error: None }
+    }
+
+    pub(crate) const fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn refused(index: usize, problem: Problem) -> Self {
+        Self { index, webhook_id: None, status: None, error: Some(problem) }
+    }
+}
+
+/// A problem document that also answers webhook by webhook: no webhook of the batch was accepted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BatchRefused {
+    /// The problem.
+    #[serde(flatten)]
+    pub(crate) problem: Problem,
+    /// The answers.
+    #[serde(flatten)]
+    pub(crate) answer: BatchAnswer,
+}
+
+/// What is known of a webhook.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WebhookStatus {
+    /// Its id.
+    webhook_id: String,
+    /// `pending`, `delivering`, `failed` (waiting for a retry), `parked`, `delivered` or `exhausted`.
+    #[schema(example = "delivered")]
+    state: &'static str,
+    /// Requests made so far.
+    attempts: u32,
+    /// When the last request began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    last_attempt_at: Option<String>,
+    /// What the last request was answered with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_status_code: Option<u16>,
+    /// Why the last request failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<String>,
+    /// When the next request is due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    next_retry_at: Option<String>,
+    /// When it was delivered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    delivered_at: Option<String>,
+}
+
+impl From<Status> for WebhookStatus {
+    fn from(status: Status) -> Self {
+        let due = status.next.filter(|_| status.phase == Phase::Waiting).map(|next| next.due);
+        let delivered_at = (status.phase == Phase::Delivered).then_some(status.updated_at);
+        Self {
+            webhook_id: status.id.to_string(),
+            state: state(&status),
+            attempts: status.attempts,
+            last_attempt_at: status.last_attempt_at.map(time::write),
+            last_status_code: status.last_status,
+            last_error: status.last_error,
+            next_retry_at: due.map(time::write),
+            delivered_at: delivered_at.map(time::write),
+        }
+    }
+}
+
+/// The original's names. Who waits without having been tried has not failed.
+const fn state(status: &Status) -> &'static str {
+    match status.phase {
+        Phase::Pending => "pending",
+        Phase::Delivering => "delivering",
+        Phase::Waiting if status.attempts == 0 => "pending",
+        Phase::Waiting => "failed",
+        Phase::Parked => "parked",
+        Phase::Delivered => "delivered",
+        Phase::Dead => "exhausted",
+    }
+}

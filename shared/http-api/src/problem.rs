@@ -1,0 +1,213 @@
+//! Problem documents (RFC 9457): every error that a caller sees.
+//!
+//! `type` is stable and made for programs; `detail` is made for people. No text shows a secret, a header's value or
+//! what is inside a fault (SE-1): faults are logged where they are turned into a document.
+
+use std::error::Error;
+
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use delivery::{Fault, FaultKind};
+use serde::Serialize;
+use utoipa::ToSchema;
+use wire::http::{Mistake, Refusal};
+
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// What went wrong.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct Problem {
+    /// The kind of problem, stable.
+    #[serde(rename = "type")]
+    #[schema(example = "urn:howk:problem:validation")]
+    kind: &'static str,
+    /// The kind in words.
+    title: &'static str,
+    /// The status code.
+    #[schema(example = 422)]
+    status: u16,
+    /// What happened this time.
+    detail: String,
+    /// Every field that breaks a rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FieldProblem>,
+    #[serde(skip)]
+    retry_after_s: Option<u16>,
+}
+
+/// A field that breaks a rule.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct FieldProblem {
+    /// A JSON pointer into the body, or the name of a path or query parameter.
+    #[schema(example = "/webhooks/3/endpoint")]
+    field: String,
+    /// What to change.
+    message: String,
+}
+
+impl Problem {
+    fn new(status: StatusCode, kind: &'static str, title: &'static str) -> Self {
+        let status = status.as_u16();
+        Self { kind, title, status, detail: title.to_owned(), errors: Vec::new(), retry_after_s: None }
+    }
+
+    fn detailed(self, detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), ..self }
+    }
+
+    /// The status code.
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// 400: the body is not JSON.
+    pub(crate) fn malformed(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "urn:howk:problem:malformed", "The body cannot be read").detailed(detail)
+    }
+
+    /// 401: no key, or one that nobody knows.
+    pub(crate) fn unauthorized(detail: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "urn:howk:problem:unauthorized", "A valid API key is needed")
+            .detailed(detail)
+    }
+
+    /// 403: the key does not cover this.
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "urn:howk:problem:forbidden", "The API key does not cover this")
+            .detailed(detail)
+    }
+
+    /// 404: there is no such thing, or it is another tenant's (TN-1).
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "urn:howk:problem:not-found", "Not found").detailed(detail)
+    }
+
+    /// 405: the route exists, the method does not.
+    pub(crate) fn method_not_allowed() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "urn:howk:problem:method-not-allowed", "Method not allowed")
+            .detailed("the Allow header lists the methods of this route")
+    }
+
+    /// 409: somebody else does it at this moment.
+    pub(crate) fn in_progress(detail: &str) -> Self {
+        Self::new(StatusCode::CONFLICT, "urn:howk:problem:in-progress", "Already in progress").detailed(detail)
+    }
+
+    /// 413: the body is too large.
+    pub(crate) fn too_large(bytes_max: usize) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "urn:howk:problem:too-large", "The body is too large")
+            .detailed(format!("a body must not be longer than {bytes_max} bytes"))
+    }
+
+    /// 422: fields break their rules.
+    pub(crate) fn invalid(mistakes: Vec<Mistake>) -> Self {
+        let problem =
+            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "urn:howk:problem:validation", "The request breaks a rule");
+        problem.naming(mistakes)
+    }
+
+    /// 422: one field breaks its rule.
+    pub(crate) fn invalid_field(field: &str, message: impl Into<String>) -> Self {
+        Self::invalid(vec![Mistake { field: field.to_owned(), message: message.into() }])
+    }
+
+    /// 422: the address policy refuses the endpoint that stands at `field`.
+    pub(crate) fn address_refused(field: String, reason: String) -> Self {
+        let problem = Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "urn:howk:problem:address_refused",
+            "Webhooks are not sent to this address",
+        );
+        problem.naming(vec![Mistake { field, message: reason }])
+    }
+
+    /// 422: the webhook wants a script and there is none.
+    pub(crate) fn script_required(field: String, config_id: &domain::ConfigId) -> Self {
+        let problem = Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "urn:howk:problem:script_required",
+            "A script is required and there is none",
+        );
+        problem.naming(vec![Mistake { field, message: format!("no script is configured for \"{config_id}\"") }])
+    }
+
+    /// 422: no webhook of a batch was accepted; the answer lists why, one by one.
+    pub(crate) fn none_accepted() -> Self {
+        Self::invalid(Vec::new()).detailed("no webhook of the batch was accepted; each has its error")
+    }
+
+    fn naming(self, mistakes: Vec<Mistake>) -> Self {
+        let detail = match mistakes.as_slice() {
+            [mistake] if mistake.field.is_empty() => format!("the body {}", mistake.message),
+            [mistake] => format!("{}: {}", mistake.field, mistake.message),
+            mistakes => format!("{} fields break a rule; errors lists them", mistakes.len()),
+        };
+        let errors = mistakes.into_iter().map(|Mistake { field, message }| FieldProblem { field, message }).collect();
+        Self { errors, ..self.detailed(detail) }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Malformed { line: 0, detail, .. } => Self::malformed(detail),
+            // serde_json's text ends with the place.
+            Refusal::Malformed { detail, .. } => Self::malformed(format!("the body is not valid JSON: {detail}")),
+            Refusal::Invalid(mistakes) => Self::invalid(mistakes),
+        }
+    }
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        log(&fault);
+        let unavailable =
+            Self::new(StatusCode::SERVICE_UNAVAILABLE, "urn:howk:problem:unavailable", "Temporarily unavailable");
+        match fault.kind {
+            FaultKind::OverLimit => Self {
+                retry_after_s: Some(1),
+                ..unavailable.detailed("too much is under way: nothing was accepted, repeat the request")
+            },
+            FaultKind::Transient => Self {
+                retry_after_s: Some(5),
+                ..unavailable.detailed("a part of howk cannot be reached: repeat the request")
+            },
+            FaultKind::Permanent => {
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "urn:howk:problem:internal", "Internal error")
+                    .detailed("the request was understood and could not be served; operators find out why in the log")
+            }
+        }
+    }
+}
+
+fn log(fault: &Fault) {
+    let mut causes = Vec::new();
+    let mut source = fault.source();
+    while let Some(cause) = source {
+        causes.push(cause.to_string());
+        source = cause.source();
+    }
+    tracing::error!(kind = fault.kind.code(), %fault, ?causes, "a request failed");
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = problem_response(self.status(), &self);
+        if let Some(seconds) = self.retry_after_s {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.status == StatusCode::UNAUTHORIZED.as_u16() {
+            let challenge = HeaderValue::from_static("Bearer realm=\"howk\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+/// A response whose body is a problem document, perhaps with more members.
+pub(crate) fn problem_response(status: StatusCode, body: &impl Serialize) -> Response {
+    // These bodies are plain structures: writing them cannot fail.
+    let body = serde_json::to_vec(body).unwrap_or_default();
+    (status, [(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON))], body).into_response()
+}

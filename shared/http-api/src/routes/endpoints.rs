@@ -1,0 +1,159 @@
+//! Endpoints: which are in trouble, and what their owners decide about them.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, RawQuery, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::Response;
+use domain::{Endpoint, EndpointHash, OwnerState};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::http::Mistake;
+use wire::http::decision;
+
+use super::documented;
+use crate::answer::json;
+use crate::api::Api;
+use crate::auth::Caller;
+use crate::bodies::endpoint::{Decided, EndpointItem, EndpointPage, owner_state};
+use crate::bodies::request;
+use crate::extract::{InPath, Param, Whole};
+use crate::problem::Problem;
+use crate::query::Query;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(decide))
+}
+
+/// What an owner wants.
+struct Decision(OwnerState);
+
+/// The endpoint of a path, and what its owner wants of it.
+struct Order {
+    hash: EndpointHash,
+    state: OwnerState,
+}
+
+impl FromRequestParts<Arc<Api>> for Order {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
+        let Param(Decision(state)) = Param::from_request_parts(parts, api).await?;
+        let Param(hash) = Param::from_request_parts(parts, api).await?;
+        Ok(Self { hash, state })
+    }
+}
+
+impl InPath for Decision {
+    const NAME: &'static str = "decision";
+
+    fn read(text: &str) -> Result<Self, Problem> {
+        match text {
+            "pause" => Ok(Self(OwnerState::Paused)),
+            "disable" => Ok(Self(OwnerState::Disabled)),
+            "resume" | "enable" => Ok(Self(OwnerState::Active)),
+            _ => Err(Problem::not_found("an endpoint can be told to pause, resume, disable or enable")),
+        }
+    }
+}
+
+/// The endpoints that are not in their normal state, by hash; or, with `url`, that one endpoint whatever its state,
+/// so that its hash can be found. Needs a key that covers every config id.
+#[utoipa::path(
+    get, path = "/endpoints", tag = "endpoints",
+    params(
+        ("url" = Option<String>, Query, description = "Only this URL, exactly as webhooks name it"),
+        ("limit" = Option<u32>, Query, description = "The length of a page: 1 to 200, 50 by default"),
+        ("after" = Option<String>, Query, description = "The next_after of the page before")
+    ),
+    responses((status = 200, body = EndpointPage), documented::Reads)
+)]
+async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
+    caller.may_operate()?;
+    let query = Query::read(query.as_deref(), &["url", "limit", "after"])?;
+    let page = match query.get("url") {
+        Some(url) => by_url(&api, url).await?,
+        None => troubled(&api, &query).await?,
+    };
+    Ok(json(StatusCode::OK, &page))
+}
+
+async fn by_url(api: &Api, url: &str) -> Result<EndpointPage, Problem> {
+    let endpoint = Endpoint::parse(url).map_err(|error| Problem::invalid_field("url", error.to_string()))?;
+    let endpoint = known(api, endpoint.hash().clone(), Some(endpoint.url().to_owned())).await?;
+    Ok(EndpointPage { endpoints: vec![endpoint], next_after: None })
+}
+
+async fn troubled(api: &Api, query: &Query) -> Result<EndpointPage, Problem> {
+    let after = query.get("after").map(EndpointHash::parse).transpose();
+    let after = after.map_err(|error| Mistake { field: "after".to_owned(), message: error.to_string() });
+    let (after, limit) = match (after, query.limit()) {
+        (Ok(after), Ok(limit)) => (after, limit),
+        (after, limit) => return Err(Problem::invalid(after.err().into_iter().chain(limit.err()).collect())),
+    };
+    // Asked of the port, not of the desk: a page is full by what it looked at, not by what is still in trouble.
+    let hashes = api.endpoints.endpoints.troubled(after.as_ref(), limit).await?;
+    let views = futures::future::try_join_all(hashes.iter().map(|hash| api.endpoints.view(hash))).await?;
+    let now = api.clock.now();
+    let endpoints = views.into_iter().flatten().map(|view| EndpointItem::new(view, now)).collect();
+    let next_after = hashes.last().filter(|_| hashes.len() == limit).map(EndpointHash::to_string);
+    Ok(EndpointPage { endpoints, next_after })
+}
+
+/// What is known of one endpoint. Needs a key that covers every config id.
+#[utoipa::path(
+    get, path = "/endpoints/{hash}", tag = "endpoints",
+    params(("hash" = String, Path, description = "The endpoint's hash")),
+    responses((status = 200, body = EndpointItem), documented::Reads)
+)]
+async fn show(
+    State(api): State<Arc<Api>>,
+    caller: Caller,
+    Param(hash): Param<EndpointHash>,
+) -> Result<Response, Problem> {
+    caller.may_operate()?;
+    let endpoint = known(&api, hash, None).await?;
+    Ok(json(StatusCode::OK, &endpoint))
+}
+
+async fn known(api: &Api, hash: EndpointHash, url: Option<String>) -> Result<EndpointItem, Problem> {
+    let now = api.clock.now();
+    Ok(match api.endpoints.view(&hash).await? {
+        Some(view) => EndpointItem::new(view, now),
+        None => EndpointItem::normal(hash, url, now),
+    })
+}
+
+/// Records what one config id decides about an endpoint. While it is paused or disabled, webhooks are parked, never
+/// lost; on resume or enable they go out. Deciding the same again is harmless.
+#[utoipa::path(
+    post, path = "/endpoints/{hash}/{decision}", tag = "endpoints",
+    params(
+        ("hash" = String, Path, description = "The endpoint's hash"),
+        ("decision" = String, Path, description = "pause, resume, disable or enable")
+    ),
+    request_body = request::Decider,
+    responses(
+        (status = 200, body = Decided),
+        documented::Writes,
+        (status = 404, body = Problem, content_type = "application/problem+json", description = "No such decision.")
+    )
+)]
+async fn decide(
+    State(api): State<Arc<Api>>,
+    caller: Caller,
+    order: Order,
+    Whole(body): Whole,
+) -> Result<Response, Problem> {
+    let config_id = decision::read(&body)?;
+    caller.may_use(&config_id)?;
+    let unparked = api.endpoints.decide(&order.hash, &config_id, order.state).await?;
+    let answer = Decided {
+        hash: order.hash.to_string(),
+        config_id: config_id.to_string(),
+        state: owner_state(order.state),
+        unparked,
+    };
+    Ok(json(StatusCode::OK, &answer))
+}

@@ -1,0 +1,105 @@
+//! Endpoints: listing, finding by URL, and their owners' decisions.
+
+use std::time::Duration;
+
+use delivery::ports::endpoints::{EndpointView, OwnerView};
+use domain::{
+    Circuit, ConfigId, EndpointHash, EndpointState, Gate, Lane, OwnerState, Record, WaitReason, Waiting, Write,
+};
+
+use super::dead_letters::letter;
+use super::world::{NOW, World};
+
+fn view(url: &str) -> EndpointView {
+    let gate = Gate::new(NOW.plus(Duration::from_mins(1)), NOW.plus(Duration::from_secs(90)));
+    EndpointView {
+        hash: EndpointHash::of(url),
+        url: Some(url.to_owned()),
+        state: EndpointState { circuit: Circuit::Open { since: NOW }, gate: Some(gate), ..EndpointState::default() },
+        inflight: 2,
+        owners: vec![OwnerView { config_id: ConfigId::parse("shop").unwrap(), state: OwnerState::Paused, parked: 9 }],
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_in_trouble_tells_why() {
+    let world = World::new();
+    let view = view("https://a.example/x?secret=hidden");
+    let hash = view.hash.to_string();
+    world.views.lock().unwrap().insert(view.hash.clone(), view);
+    let expected = serde_json::json!({
+        "hash": hash, "url": "https://a.example/x", "normal": false, "inflight": 2,
+        "circuit": { "state": "open", "since": "2026-01-02T03:04:05.006Z" },
+        "gate": { "state": "closed", "opens_at": "2026-01-02T03:05:05.006Z", "window_end": "2026-01-02T03:05:35.006Z" },
+        "owners": [{ "config_id": "shop", "state": "paused", "parked": 9 }],
+    });
+    assert_eq!(world.get(&format!("/endpoints/{hash}")).await.json(), expected);
+    assert_eq!(world.get("/endpoints").await.json(), serde_json::json!({ "endpoints": [expected] }));
+    let found = world.get("/endpoints?url=https://a.example/x?secret%3Dhidden").await.json();
+    assert_eq!(found["endpoints"][0]["hash"], hash);
+}
+
+#[tokio::test]
+async fn a_normal_endpoint_is_found_by_its_url() {
+    let world = World::new();
+    let json = world.get("/endpoints?url=https://a.example/y").await.json();
+    let hash = EndpointHash::of("https://a.example/y");
+    assert_eq!(json["endpoints"][0]["hash"], hash.as_str());
+    assert_eq!(json["endpoints"][0]["normal"], true);
+    let json = world.get(&format!("/endpoints/{hash}")).await.json();
+    assert_eq!((&json["normal"], &json["circuit"]["state"]), (&true.into(), &"closed".into()));
+}
+
+#[tokio::test]
+async fn pages_cover_every_endpoint_once() {
+    let world = World::new();
+    for number in 0..5 {
+        let view = view(&format!("https://a.example/{number}"));
+        world.views.lock().unwrap().insert(view.hash.clone(), view);
+    }
+    let (mut seen, mut path) = (Vec::new(), "/endpoints?limit=2".to_owned());
+    loop {
+        let json = world.get(&path).await.json();
+        let page = json["endpoints"].as_array().unwrap();
+        seen.extend(page.iter().map(|endpoint| endpoint["hash"].as_str().unwrap().to_owned()));
+        match json["next_after"].as_str() {
+            Some(after) => path = format!("/endpoints?limit=2&after={after}"),
+            None => break,
+        }
+    }
+    let all: Vec<_> = world.views.lock().unwrap().keys().map(EndpointHash::to_string).collect();
+    assert_eq!(seen, all);
+}
+
+#[tokio::test]
+async fn decisions_are_durable_before_they_count_and_what_was_parked_goes_out() {
+    let world = World::new();
+    let letter = letter(1, "shop");
+    let hash = letter.dispatch.webhook.endpoint.hash().clone();
+    world.parked.lock().unwrap().push(Waiting {
+        dispatch: letter.dispatch,
+        lane: Lane::Fast,
+        due: NOW,
+        reason: WaitReason::Paused,
+        gate: None,
+        last_error: None,
+        last_status: None,
+    });
+    for (decision, state, name, unparked) in [
+        ("pause", OwnerState::Paused, "paused", 0),
+        ("disable", OwnerState::Disabled, "disabled", 0),
+        ("resume", OwnerState::Active, "active", 1),
+        ("enable", OwnerState::Active, "active", 0),
+    ] {
+        let answer = world.ask("POST", &format!("/endpoints/{hash}/{decision}"), "{\"config_id\":\"shop\"}").await;
+        assert_eq!(answer.status, 200);
+        let expected =
+            serde_json::json!({ "hash": hash.as_str(), "config_id": "shop", "state": name, "unparked": unparked });
+        assert_eq!(answer.json(), expected);
+        let published = std::mem::take(&mut *world.published.lock().unwrap());
+        assert!(matches!(published.first().unwrap().as_slice(), [Record::Owner(decided)] if decided.state == state));
+        let written = std::mem::take(&mut *world.written.lock().unwrap());
+        assert!(matches!(written.first().unwrap(), Write::Decide(decided) if decided.state == state));
+        assert_eq!(written.iter().filter(|write| matches!(write, Write::Schedule(_))).count(), unparked);
+    }
+}

@@ -1,0 +1,96 @@
+//! `latency`: from POST to receiver, at a steady rate, through everything that howk-dev runs.
+//!
+//! The generator writes the time of its POST into the payload, the receiver takes the difference on arrival; both read
+//! the clock of the machine. Beside it stands how long the answer to the POST took.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::ensure;
+use howk_dev::server::Server;
+
+use crate::api;
+use crate::child::{Generator, Receiver};
+use crate::cli::{GeneratorOptions, LatencyOptions, Note};
+use crate::howk;
+use crate::measure::{Percentiles, instant};
+use crate::report::{Aim, Bound, Report, fine};
+
+/// What the median should be at most, in milliseconds.
+const P50_MS_MAX: f64 = 2.0;
+/// How long the last ones may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+const CONCURRENCY: u32 = 64;
+
+/// Runs the measurement.
+///
+/// # Errors
+/// When anything does not arrive.
+pub(crate) async fn run(options: &LatencyOptions) -> anyhow::Result<Report> {
+    let metrics = howk_dev::telemetry::start_metrics()?;
+    let receiver = Receiver::start(Note::Latency, 0).await?;
+    let settings = howk::settings(CONCURRENCY);
+    let system = howk::system(&settings, &howk::limits()).await?;
+    let router = api::router(&system, &settings, Arc::clone(&metrics))?;
+    let server = Server::start(&system, &settings, router).await?;
+    let count = options.rate.saturating_mul(options.seconds);
+    let answered = generate(options, (port_of(&server.url)?, receiver.port)).await?;
+    wait_for(&receiver, count).await?;
+    let arrived = receiver.latency().await?;
+    receiver.end().await?;
+    server.shut_down(&system).await;
+    let about = format!(
+        "{} a second for {} s, payloads of {} bytes, {} tenants",
+        options.rate, options.seconds, options.shape.payload_bytes, options.shape.tenants
+    );
+    Ok(tell(about, &arrived, &answered))
+}
+
+async fn generate(options: &LatencyOptions, (port, to): (u16, u16)) -> anyhow::Result<Percentiles> {
+    let mut generator = Generator::start(&GeneratorOptions {
+        port,
+        to,
+        count: options.rate.saturating_mul(options.seconds),
+        batch: 1,
+        concurrency: CONCURRENCY,
+        rate: options.rate,
+        shape: options.shape.clone(),
+    })
+    .await?;
+    let generated = generator.go().await?;
+    generator.end().await?;
+    Ok(generated.latency)
+}
+
+async fn wait_for(receiver: &Receiver, count: u32) -> anyhow::Result<()> {
+    let begun = instant();
+    loop {
+        let arrived = receiver.count().await?;
+        if arrived == u64::from(count) {
+            return Ok(());
+        }
+        ensure!(begun.elapsed() < PATIENCE, "{count} webhooks were accepted, {arrived} arrived");
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+fn port_of(url: &str) -> anyhow::Result<u16> {
+    let port = reqwest::Url::parse(url)?.port();
+    port.ok_or_else(|| anyhow::anyhow!("{url} has no port"))
+}
+
+fn tell(about: String, arrived: &Percentiles, answered: &Percentiles) -> Report {
+    let mut report = Report::new("latency", about, &["from POST to", "webhooks", "p50 ms", "p99 ms", "max ms"]);
+    for (name, latency) in [("receiver", arrived), ("answer", answered)] {
+        let shown = [latency.p50_ms(), latency.p99_ms(), latency.max_ms()];
+        let mut cells = vec![name.to_owned(), latency.count.to_string()];
+        cells.extend(shown.map(fine));
+        report.row(cells);
+        for (figure, value) in ["p50 ms", "p99 ms", "max ms"].iter().zip(shown) {
+            report.figure(format!("{figure} to {name}"), value);
+        }
+    }
+    report.aims.push(Aim::new("p50 in ms from POST to receiver", arrived.p50_ms(), Bound::AtMost(P50_MS_MAX)));
+    report
+}

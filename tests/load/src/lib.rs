@@ -1,1 +1,0 @@
-//! howk-load measures.
