@@ -24,7 +24,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
 const ANY: &[&str] = &["*"];
 
 /// What the pure crate may bring in: nothing of it is async, reads a clock, draws numbers, serialises or does I/O.
-const DOMAIN_MAY_NAME: [&str; 4] = ["sha2", "thiserror", "ulid", "url"];
+const DOMAIN_MAY_NAME: [&str; 5] = ["base64", "sha2", "thiserror", "ulid", "url"];
 /// What the use-cases may bring in: no Kafka, no Redis, no HTTP, no Lambda, no serialisation, no runtime.
 const DELIVERY_MAY_NAME: [&str; 5] = ["async-trait", "futures", "metrics", "thiserror", "tracing"];
 

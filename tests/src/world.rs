@@ -214,12 +214,15 @@ impl World {
     pub fn ended(&self) -> Vec<(WebhookId, Phase)> {
         let published = self.witness.published();
         let ends = published.into_iter().filter_map(|record| match record {
-            Record::Result(result) if result.status.phase.is_terminal() => {
-                Some((result.status.id, result.status.phase))
-            }
-            _ => None,
+            Record::Result(result) => Some((result.status.id, result.status.phase)),
+            Record::Dispatch(..)
+            | Record::DeadLetter(_)
+            | Record::Undecodable(_)
+            | Record::Waiting(_)
+            | Record::Tombstone(..)
+            | Record::Owner(_) => None,
         });
-        ends.collect()
+        ends.filter(|(_, phase)| phase.is_terminal()).collect()
     }
 
     /// How many webhooks wait in the due set.

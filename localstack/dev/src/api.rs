@@ -5,8 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use axum::Router;
+use axum::http::StatusCode;
 use http_api::{Api, ApiKey, ApiLimits, Auth, Health};
 use settings::{ApiAuth, Settings};
+use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 use crate::system::System;
 use crate::telemetry::RenderMetrics;
@@ -22,7 +24,7 @@ pub fn router(
     ready: Arc<AtomicBool>,
 ) -> anyhow::Result<Router> {
     let backend = &system.backend;
-    Ok(http_api::router(Api {
+    let router = http_api::router(Api {
         enqueue: system.enqueue.clone(),
         statuses: Arc::clone(&backend.statuses),
         stats: Arc::clone(&backend.stats),
@@ -36,7 +38,11 @@ pub fn router(
         },
         auth: auth(settings)?,
         metrics,
-    }))
+    });
+    let api = &settings.api;
+    Ok(router
+        .layer(RequestBodyTimeoutLayer::new(api.read_timeout))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, api.read_timeout + api.write_timeout)))
 }
 
 fn auth(settings: &Settings) -> anyhow::Result<Auth> {

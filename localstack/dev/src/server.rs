@@ -46,7 +46,7 @@ impl Server {
         })?;
         let url = format!("http://{}", listener.local_addr()?);
         let ready = Arc::new(AtomicBool::new(true));
-        let router = api::router(system, settings, metrics, Arc::clone(&ready))?;
+        let router = api::router(system, settings, Arc::clone(&metrics), Arc::clone(&ready))?;
         let background = Background::start(system, settings)?;
         let stop = CancellationToken::new();
         let (asked, mut tasks) = (stop.clone().cancelled_owned(), JoinSet::new());
@@ -57,6 +57,9 @@ impl Server {
                 tracing::error!(%error, "the API ended");
             }
         });
+        if settings.metrics.enabled {
+            tasks.spawn(serve_metrics(settings.metrics.port, metrics).await?);
+        }
         Ok(Self { url, background, ready, stop, tasks })
     }
 
@@ -78,6 +81,19 @@ impl Server {
             tracing::warn!(unsettled, waiting, "these webhooks end with the process: their log is in memory");
         }
     }
+}
+
+/// Metrics on a port of their own, for a scraper that holds no API key.
+async fn serve_metrics(port: u16, metrics: RenderMetrics) -> anyhow::Result<impl Future<Output = ()>> {
+    let listener = TcpListener::bind(("127.0.0.1", port))
+        .await
+        .with_context(|| format!("port {port} cannot be used for metrics; choose another one with metrics.port"))?;
+    let router = http_api::metrics_router(metrics);
+    Ok(async move {
+        if let Err(error) = axum::serve(listener, router).await {
+            tracing::error!(%error, "the metrics ended");
+        }
+    })
 }
 
 async fn pending(log: &dyn Log) -> u64 {

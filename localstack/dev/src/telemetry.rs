@@ -1,5 +1,6 @@
 //! Logs to standard error, metrics to whoever asks for them.
 
+use std::io::IsTerminal;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -18,6 +19,7 @@ pub type RenderMetrics = Arc<dyn Fn() -> String + Send + Sync>;
 pub fn start_logging(log: &Log) -> anyhow::Result<()> {
     let filter = EnvFilter::new(log.level.name());
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = builder.with_ansi(std::io::stderr().is_terminal());
     let installed = match log.format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().try_init(),
