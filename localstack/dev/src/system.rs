@@ -22,7 +22,7 @@ use delivery::release::Release;
 use delivery::tally::StatsTally;
 use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
-use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
+use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig, Signatures};
 use settings::Settings;
 
 use crate::dry::DrySender;
@@ -209,6 +209,15 @@ fn sender_config(settings: &Settings) -> SenderConfig {
         pool_idle_timeout: delivery.idle_conn_timeout,
         max_idle_per_host: usize::try_from(delivery.max_idle_conns).unwrap_or(usize::MAX),
         address_policy: AddressPolicy { private: PrivateAddresses::Allowed, ..AddressPolicy::default() },
+        signatures: signatures(delivery.signatures),
         ..SenderConfig::default()
+    }
+}
+
+const fn signatures(wanted: settings::Signatures) -> Signatures {
+    match wanted {
+        settings::Signatures::Both => Signatures { x_webhook: true, standard_webhooks: true },
+        settings::Signatures::Original => Signatures { x_webhook: true, standard_webhooks: false },
+        settings::Signatures::Standard => Signatures { x_webhook: false, standard_webhooks: true },
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::kinds::{Kind, Rule, flag, hours, mins, ms, secs, span, text, whole};
+use crate::kinds::{Kind, Named, Rule, flag, hours, mins, ms, one_of, secs, span, text, whole};
 use crate::reader::Reader;
 
 section! {
@@ -27,6 +27,9 @@ section! {
         tls_handshake_timeout: Duration = span(ms(100)..=mins(5)).or(secs(10));
         /// The User-Agent header of requests.
         user_agent: String = text(USER_AGENT).or("howk/1.0".to_owned());
+        /// Which header families requests carry and are signed with: the original's `X-Webhook-*`, Standard Webhooks'
+        /// `webhook-*`, or both.
+        signatures: Signatures = one_of().or(Signatures::Both);
         /// Whether requests are logged in full, without credentials; for development.
         dump_requests: bool = flag().or(false);
     }
@@ -39,6 +42,22 @@ impl Delivery {
             reader.conflict(&keys, "must not be longer than delivery.timeout");
         }
     }
+}
+
+/// The header families that identify and sign a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signatures {
+    /// Both families.
+    Both,
+    /// The original's `X-Webhook-*` alone.
+    Original,
+    /// Standard Webhooks' `webhook-*` alone.
+    Standard,
+}
+
+impl Named for Signatures {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("both", Self::Both), ("original", Self::Original), ("standard", Self::Standard)];
 }
 
 const USER_AGENT: Rule = Rule {

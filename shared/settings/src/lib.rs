@@ -45,7 +45,7 @@ mod tests;
 pub use api::{Api, ApiAuth, ApiKey};
 pub use circuit_breaker::{CircuitBreaker, OnStoreFailure};
 pub use concurrency::Concurrency;
-pub use delivery::Delivery;
+pub use delivery::{Delivery, Signatures};
 pub use dlq::Dlq;
 pub use effective::{EffectiveKey, Origin};
 pub use endpoints::EndpointSettings;

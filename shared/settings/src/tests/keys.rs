@@ -67,6 +67,7 @@ delivery.max_conns_per_host 20
 delivery.idle_conn_timeout 1m
 delivery.tls_handshake_timeout 4s
 delivery.user_agent acme (ops@acme.example)
+delivery.signatures standard
 delivery.dump_requests true
 dlq.redact_headers ["X-Secret"]
 dlq.disable_redaction true
