@@ -37,6 +37,7 @@ macro_rules! contract_tests {
             a_stale_fence_settles_nothing,
             settling_twice_is_settling_once,
             a_settlement_without_a_fence_merges,
+            a_lost_store_takes_the_word_of_who_still_works,
             a_claim_given_back_is_free,
             a_stale_fence_gives_nothing_back,
             a_later_dispatch_supersedes_an_earlier_one,

@@ -120,6 +120,18 @@ pub async fn a_settlement_without_a_fence_merges(store: &Store) {
     assert_eq!(store.open(&wanted, "a").await.claim, ENDED);
 }
 
+/// `ClaimState::admits`: "a store that was lost in between knows of none, and takes the word of who still works", once.
+pub async fn a_lost_store_takes_the_word_of_who_still_works(store: &Store) {
+    let wanted = dispatch();
+    let unknown = Fence(at(0).as_ms());
+    store.write(settle(unknown, status(&wanted, Phase::Delivered))).await;
+    let phase = store.status(&wanted.webhook.id).await.map(|status| status.phase);
+    assert_eq!(phase, Some(Phase::Delivered));
+    store.write(settle(unknown, status(&wanted, Phase::Dead))).await;
+    let phase = store.status(&wanted.webhook.id).await.map(|status| status.phase);
+    assert_eq!(phase, Some(Phase::Delivered), "the dispatch is settled");
+}
+
 /// "Gives a claim back that was taken and not used": the next one is no takeover.
 pub async fn a_claim_given_back_is_free(store: &Store) {
     let wanted = dispatch();

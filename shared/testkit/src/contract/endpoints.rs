@@ -238,6 +238,7 @@ pub async fn the_list_is_read_in_pages(store: &Store) {
         }
         assert!(page.len() <= 10);
         pages.extend(page);
+        assert!(pages.len() <= 25, "a page does not go on after the one before");
     }
     assert_eq!(pages, expected);
 }

@@ -12,6 +12,8 @@ use crate::contract::stream::{LogUnderTest, by_position, dispatches, publish};
 
 /// Longer than a consumer group takes to change hands.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// More than any case publishes, however often its records come again.
+const HANDED_OUT_MAX: usize = 10_000;
 
 /// Reads until all that is `wanted` was handed out, and returns everything that was, in order.
 async fn collect(feed: &Arc<dyn Feed>, wanted: &BTreeMap<Position, Record>) -> Vec<LogRecord> {
@@ -31,6 +33,7 @@ async fn collect(feed: &Arc<dyn Feed>, wanted: &BTreeMap<Position, Record>) -> V
             }
         }
         handed_out.extend(records);
+        assert!(handed_out.len() < HANDED_OUT_MAX, "the same records come again and again");
     }
     handed_out
 }
@@ -79,6 +82,7 @@ async fn collect_all(feed: &Arc<dyn Feed>, count: usize) -> Vec<LogRecord> {
     while places(&handed_out).len() < count {
         let reading = tokio::time::timeout(PATIENCE, feed.next(10)).await.expect("records come");
         handed_out.extend(reading.expect("the feed reads"));
+        assert!(handed_out.len() < HANDED_OUT_MAX, "the same records come again and again");
     }
     handed_out
 }

@@ -86,10 +86,11 @@ impl Walk<'_> {
     }
 
     fn any_fence(&self) -> Fence {
-        if self.random.below(3) > 0 {
-            return self.known.claim.fence;
+        match self.random.below(8) {
+            0 => Fence(at(self.now_ms).as_ms() + self.random.below(3)),
+            1..=3 => self.random.pick(&self.known.fences).copied().unwrap_or_default(),
+            _ => self.known.claim.fence,
         }
-        self.random.pick(&self.known.fences).copied().unwrap_or_default()
     }
 
     fn any_status(&self) -> Status {
