@@ -10,6 +10,7 @@ mod losses;
 mod owners;
 mod recovery;
 mod retries;
+mod shutdown;
 mod spread;
 
 use std::time::Duration;

@@ -1,14 +1,17 @@
 //! `accept`: howk's API and a bare handler that only parses the body, in turns, single and in batches.
 //!
-//! Nothing is delivered meanwhile: the webhooks stay pending, in a back end that is new in every round. howk's side
-//! checks, draws ids, publishes to the in-memory log, and writes a status; the bare side answers once serde is done.
+//! Nothing is delivered meanwhile: what is accepted is read from its topic and dropped, in a back end that is new in
+//! every round. howk's side checks, draws ids, publishes to the in-memory log, and writes a status; the bare side
+//! answers once serde is done.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use domain::Topic;
 use howk_dev::telemetry::RenderMetrics;
 
 use crate::accept::bare::router as bare_router;
-use crate::api::{self, Served};
+use crate::accept::served::Served;
 use crate::child::Generator;
 use crate::cli::{AcceptOptions, GeneratorOptions};
 use crate::generator::Generated;
@@ -18,6 +21,7 @@ use crate::progress;
 use crate::report::{Report, fine, whole};
 
 mod bare;
+mod served;
 
 /// Webhooks of a batch: the most that a request may carry.
 const BATCH: u32 = 100;
@@ -70,7 +74,10 @@ async fn measure(options: &AcceptOptions, batch: u32, metrics: &RenderMetrics) -
 async fn howk_round(options: &AcceptOptions, batch: u32, metrics: RenderMetrics) -> anyhow::Result<Round> {
     let settings = howk::settings(options.concurrency);
     let system = howk::system(&settings, &howk::limits()).await?;
-    against(options, batch, Served::start(api::router(&system, &settings, metrics)?).await?).await
+    let ready = Arc::new(AtomicBool::new(true));
+    let mut served = Served::start(howk_dev::api::router(&system, &settings, metrics, ready)?).await?;
+    served.drain((system.backend.join)(Topic::Pending));
+    against(options, batch, served).await
 }
 
 /// Lets a generator loose on a server of this process.
@@ -90,6 +97,7 @@ async fn against(options: &AcceptOptions, batch: u32, served: Served) -> anyhow:
     let Generated { accepted, latency } = generator.go().await?;
     let sample = meter.stop(accepted)?;
     generator.end().await?;
+    served.stop().await;
     Ok((sample, latency))
 }
 

@@ -114,7 +114,7 @@ pub(crate) enum Signing {
 #[derive(Debug, Args)]
 pub(crate) struct AcceptOptions {
     /// Webhooks of one round; batches carry a multiple of 100.
-    #[arg(long, default_value_t = 20_000, value_parser = value_parser!(u32).range(100..=1_000_000))]
+    #[arg(long, default_value_t = 50_000, value_parser = value_parser!(u32).range(100..=1_000_000))]
     pub(crate) count: u32,
 
     /// Rounds of each side, taken in turns; medians are reported.

@@ -3,13 +3,11 @@
 //! The generator writes the time of its POST into the payload, the receiver takes the difference on arrival; both read
 //! the clock of the machine. Beside it stands how long the answer to the POST took.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::ensure;
 use howk_dev::server::Server;
 
-use crate::api;
 use crate::child::{Generator, Receiver};
 use crate::cli::{GeneratorOptions, LatencyOptions, Note};
 use crate::howk;
@@ -32,8 +30,7 @@ pub(crate) async fn run(options: &LatencyOptions) -> anyhow::Result<Report> {
     let receiver = Receiver::start(Note::Latency, 0).await?;
     let settings = howk::settings(CONCURRENCY);
     let system = howk::system(&settings, &howk::limits()).await?;
-    let router = api::router(&system, &settings, Arc::clone(&metrics))?;
-    let server = Server::start(&system, &settings, router).await?;
+    let server = Server::start(&system, &settings, metrics).await?;
     let count = options.rate.saturating_mul(options.seconds);
     let answered = generate(options, (port_of(&server.url)?, receiver.port)).await?;
     wait_for(&receiver, count).await?;

@@ -12,7 +12,6 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 
 mod accept;
-mod api;
 mod child;
 mod cli;
 mod deliver;

@@ -1,0 +1,30 @@
+//! The real server on real HTTP: what is in flight when it is told to stop is finished.
+
+use std::sync::Arc;
+
+use delivery::rebuild::When;
+use domain::{Owner, Phase};
+use howk_dev::server::Server;
+use howk_dev::system::{Backend, Sending, System};
+use howk_tests::world::{settings, webhook};
+use in_memory::MemoryLimits;
+use testkit::receiver::{FakeReceiver, Latch, Reply};
+
+#[tokio::test]
+async fn nothing_in_flight_is_lost_by_a_shutdown() {
+    let mut settings = settings();
+    settings.api.port = 0;
+    let (backend, _) = Backend::in_memory(&MemoryLimits::default());
+    let system = System::new(&settings, backend, Sending::Real).unwrap();
+    system.rebuild.run(&Owner("test".to_owned()), When::IfLost, None).await.unwrap();
+    let server = Server::start(&system, &settings, Arc::new(String::new)).await.unwrap();
+    let (receiver, latch) = (FakeReceiver::start().await, Latch::closed());
+    receiver.script("/hook", vec![Reply::status(200).when(&latch)]);
+    let new = (0..20).map(|_| webhook("tenant", &receiver.url("/hook"))).collect();
+    let ids = system.enqueue.enqueue(new).await.unwrap();
+    receiver.received(20).await;
+    futures::join!(server.shut_down(&system), async { latch.open() });
+    let statuses = system.backend.statuses.statuses(&ids).await.unwrap();
+    assert!(statuses.into_iter().flatten().all(|status| status.phase == Phase::Delivered));
+    assert_eq!(receiver.requests().len(), 20);
+}
