@@ -4,4 +4,5 @@
 
 mod acts;
 mod crash_points;
+mod outages;
 mod scenes;

@@ -6,5 +6,6 @@
 
 pub mod endpoint;
 pub mod fuse;
+pub mod outage;
 pub mod witness;
 pub mod world;

@@ -25,6 +25,7 @@ use testkit::random::SeededRandom;
 use tokio_util::sync::CancellationToken;
 
 use crate::endpoint::Endpoints;
+use crate::outage::Outage;
 use crate::witness::Witness;
 
 /// When every world begins: 2026-01-01T00:00:00Z.
@@ -36,6 +37,8 @@ pub struct World {
     pub clock: Arc<ManualClock>,
     /// The log itself.
     pub log: Arc<MemoryLog>,
+    /// What may come between it and howk.
+    pub outage: Arc<Outage>,
     /// What was published.
     pub witness: Arc<Witness>,
     /// The hot state.
@@ -65,7 +68,8 @@ impl World {
         let limits = MemoryLimits { finished_max: 1_000_000, dead_letters_max: 1_000_000, ..MemoryLimits::default() };
         let log = Arc::new(MemoryLog::new(&limits));
         let store = Arc::new(MemoryStore::new(&limits));
-        let witness = Arc::new(Witness::new(Arc::<MemoryLog>::clone(&log)));
+        let outage = Arc::new(Outage::new(Arc::<MemoryLog>::clone(&log)));
+        let witness = Arc::new(Witness::new(Arc::<Outage>::clone(&outage)));
         let endpoints = Arc::new(Endpoints::new(Arc::<ManualClock>::clone(&clock)));
         let edges = Edges {
             sender: Arc::<Endpoints>::clone(&endpoints),
@@ -75,7 +79,7 @@ impl World {
         let backend = backend(&log, &store, &witness);
         let system = System::wire(&settings, backend, edges).unwrap();
         let (pool, processes) = (LocalPool::new(), Vec::new());
-        let mut world = Self { clock, log, witness, store, endpoints, system, settings, pool, processes };
+        let mut world = Self { clock, log, outage, witness, store, endpoints, system, settings, pool, processes };
         world.rebuild();
         world
     }

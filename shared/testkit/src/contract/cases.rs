@@ -109,14 +109,14 @@ macro_rules! contract_tests {
     (schedule, $make:ident) => {
         $crate::contract_tests!(@cases schedule, $make, [
             an_empty_schedule_has_nothing_due,
-            an_entry_comes_out_as_it_was_put_in,
+            x13_member_and_record_move_together,
             an_entry_is_due_at_its_time,
             the_earliest_due_are_leased_first,
             a_leased_entry_comes_again_after_its_lease,
             of_64_schedulers_each_gets_its_own,
             a_forgotten_entry_is_gone,
             only_the_lease_that_holds_forgets,
-            an_entry_written_while_leased_survives_the_old_lease,
+            x7_an_entry_written_while_leased_survives_the_old_lease,
             an_earlier_dispatch_never_overwrites,
             a_later_dispatch_takes_the_place,
             dispatches_come_in_any_order,

@@ -59,7 +59,7 @@ pub async fn an_empty_schedule_has_nothing_due(store: &Store) {
 }
 
 /// "member and record move together" (X13): what comes out is what was put in, in every field.
-pub async fn an_entry_comes_out_as_it_was_put_in(store: &Store) {
+pub async fn x13_member_and_record_move_together(store: &Store) {
     let entry = Waiting {
         gate: Some(domain::Gate::new(at(3), at(4))),
         lane: domain::Lane::Slow,
@@ -141,7 +141,7 @@ pub async fn only_the_lease_that_holds_forgets(store: &Store) {
 }
 
 /// "an entry written while leased is not leased any more, so that forgetting it with the old token changes nothing" (X7).
-pub async fn an_entry_written_while_leased_survives_the_old_lease(store: &Store) {
+pub async fn x7_an_entry_written_while_leased_survives_the_old_lease(store: &Store) {
     let entries = fill(store, &[1, 1]).await;
     let (same, earlier) = (&entries[0], &entries[1]);
     let taken = lease("a", 10, 500);

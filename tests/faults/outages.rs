@@ -1,0 +1,73 @@
+//! The log is out of reach for a while.
+
+use std::time::Duration;
+
+use domain::{Phase, Topic};
+use howk_tests::endpoint::Reply;
+use howk_tests::world::{World, settings, webhook};
+
+use crate::scenes::{TENANT, URL};
+
+fn world(status: u16) -> World {
+    let mut world = World::new(11, settings());
+    world.endpoints.behave(move |_, _, _| Reply::status(status, 5));
+    world.start();
+    world
+}
+
+#[test]
+fn p19_an_outage_of_the_results_sends_nothing_twice() {
+    let mut world = world(200);
+    world.outage.strike(&[Topic::Results]);
+    let ids = world.enqueue((0..10).map(|_| webhook(TENANT, URL)).collect());
+    world.pass(Duration::from_secs(3));
+    assert_eq!(world.endpoints.seen().len(), 10, "each was sent");
+    assert!(ids.iter().all(|id| world.status(id).is_none_or(|status| !status.phase.is_terminal())), "none settled");
+    world.outage.strike(&[]);
+    world.pass(Duration::from_secs(60));
+    assert!(ids.iter().all(|id| world.status(id).is_some_and(|status| status.phase == Phase::Delivered)));
+    assert_eq!(world.endpoints.seen().len(), 10, "and none was sent again");
+}
+
+#[test]
+fn x9_a_dead_letter_that_could_not_be_published_is_published_later() {
+    let mut world = world(400);
+    world.outage.strike(&[Topic::DeadLetter]);
+    let id = world.enqueue(vec![webhook(TENANT, URL)]).remove(0);
+    world.pass(Duration::from_secs(3));
+    assert!(
+        !world.status(&id).unwrap().phase.is_terminal(),
+        "nothing says that it is over before the letter is safe"
+    );
+    world.outage.strike(&[]);
+    world.pass(Duration::from_secs(300));
+    assert_eq!(world.status(&id).unwrap().phase, Phase::Dead);
+    let desk = world.dead_letter_desk();
+    let listed = world.run(async move { desk.list(&Default::default(), None, 10).await }).unwrap();
+    assert!(listed.iter().any(|listed| listed.entry.id == id && listed.letter.is_some()));
+}
+
+#[test]
+fn p13_a_long_outage_ends_without_a_restart_and_without_a_loss() {
+    let mut world = world(503);
+    let ids = world.enqueue((0..20).map(|_| webhook(TENANT, URL)).collect());
+    world.pass(Duration::from_secs(4));
+    world.outage.strike(&Topic::ALL);
+    world.pass(Duration::from_secs(300));
+    world.outage.strike(&[]);
+    world.endpoints.behave(|_, _, _| Reply::status(200, 5));
+    world.pass(Duration::from_secs(7200));
+    assert!(ids.iter().all(|id| world.status(id).is_some_and(|status| status.phase == Phase::Delivered)));
+}
+
+#[test]
+fn p10_accepted_means_published() {
+    let mut world = world(200);
+    world.outage.strike(&[Topic::Pending]);
+    let (enqueue, new) = (world.system.enqueue.clone(), webhook(TENANT, URL));
+    let answer = world.run(async move { enqueue.enqueue(vec![new]).await });
+    assert!(answer.is_err(), "the caller is told");
+    world.outage.strike(&[]);
+    world.pass(Duration::from_secs(60));
+    assert_eq!(world.endpoints.seen().len(), 0, "and nothing was sent behind its back");
+}

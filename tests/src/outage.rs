@@ -1,0 +1,55 @@
+//! A log that can be out of reach for a while: it refuses every record, or those of one topic.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use delivery::ports::log::{Extent, Log, Page};
+use delivery::{Fault, FaultKind};
+use domain::{Position, Record, Topic};
+use parking_lot::Mutex;
+
+/// Passes everything on unless told that a topic is out of reach.
+pub struct Outage {
+    inner: Arc<dyn Log>,
+    down: Mutex<Vec<Topic>>,
+}
+
+impl std::fmt::Debug for Outage {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Outage").field("down", &self.down).finish_non_exhaustive()
+    }
+}
+
+impl Outage {
+    /// A log that is well.
+    pub fn new(inner: Arc<dyn Log>) -> Self {
+        Self { inner, down: Mutex::default() }
+    }
+
+    /// Takes topics out of reach; none brings all of them back.
+    pub fn strike(&self, topics: &[Topic]) {
+        *self.down.lock() = topics.to_vec();
+    }
+}
+
+#[async_trait]
+impl Log for Outage {
+    async fn publish(&self, records: Vec<Record>) -> Result<Vec<Position>, Fault> {
+        if records.iter().any(|record| self.down.lock().contains(&record.topic())) {
+            return Err(Fault::new(FaultKind::Transient, "the log is out of reach"));
+        }
+        self.inner.publish(records).await
+    }
+
+    async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
+        self.inner.extents(topic).await
+    }
+
+    async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
+        self.inner.read(topic, from, limit).await
+    }
+
+    async fn lag(&self, topic: Topic) -> Result<u64, Fault> {
+        self.inner.lag(topic).await
+    }
+}
