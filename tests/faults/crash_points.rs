@@ -44,11 +44,11 @@ fn finish(scene: &mut Scene, then: Then, point: &str) {
     }
     scene.world.endpoints.behave(|_, _, _| Reply::status(200, 5));
     scene.world.start();
-    scene.world.pass(Duration::from_secs(60));
+    scene.world.pass(Duration::from_mins(1));
     let desk = scene.world.endpoint_desk();
     scene.world.run(async move { desk.decide(&hash(), &config(), OwnerState::Active).await }).unwrap();
     for _ in 0..20 {
-        scene.world.pass(Duration::from_secs(600));
+        scene.world.pass(Duration::from_mins(10));
     }
     let ended = scene.world.ended().iter().any(|(id, _)| *id == scene.id);
     assert!(ended, "DL-1: lost. {point}");

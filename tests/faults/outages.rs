@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use delivery::ports::dead_letters::DeadLetterFilter;
 use domain::{Phase, Topic};
 use howk_tests::endpoint::Reply;
 use howk_tests::world::{World, settings, webhook};
@@ -24,7 +25,7 @@ fn p19_an_outage_of_the_results_sends_nothing_twice() {
     assert_eq!(world.endpoints.seen().len(), 10, "each was sent");
     assert!(ids.iter().all(|id| world.status(id).is_none_or(|status| !status.phase.is_terminal())), "none settled");
     world.outage.strike(&[]);
-    world.pass(Duration::from_secs(60));
+    world.pass(Duration::from_mins(1));
     assert!(ids.iter().all(|id| world.status(id).is_some_and(|status| status.phase == Phase::Delivered)));
     assert_eq!(world.endpoints.seen().len(), 10, "and none was sent again");
 }
@@ -40,10 +41,10 @@ fn x9_a_dead_letter_that_could_not_be_published_is_published_later() {
         "nothing says that it is over before the letter is safe"
     );
     world.outage.strike(&[]);
-    world.pass(Duration::from_secs(300));
+    world.pass(Duration::from_mins(5));
     assert_eq!(world.status(&id).unwrap().phase, Phase::Dead);
     let desk = world.dead_letter_desk();
-    let listed = world.run(async move { desk.list(&Default::default(), None, 10).await }).unwrap();
+    let listed = world.run(async move { desk.list(&DeadLetterFilter::default(), None, 10).await }).unwrap();
     assert!(listed.iter().any(|listed| listed.entry.id == id && listed.letter.is_some()));
 }
 
@@ -53,10 +54,10 @@ fn p13_a_long_outage_ends_without_a_restart_and_without_a_loss() {
     let ids = world.enqueue((0..20).map(|_| webhook(TENANT, URL)).collect());
     world.pass(Duration::from_secs(4));
     world.outage.strike(&Topic::ALL);
-    world.pass(Duration::from_secs(300));
+    world.pass(Duration::from_mins(5));
     world.outage.strike(&[]);
     world.endpoints.behave(|_, _, _| Reply::status(200, 5));
-    world.pass(Duration::from_secs(7200));
+    world.pass(Duration::from_hours(2));
     assert!(ids.iter().all(|id| world.status(id).is_some_and(|status| status.phase == Phase::Delivered)));
 }
 
@@ -68,6 +69,6 @@ fn p10_accepted_means_published() {
     let answer = world.run(async move { enqueue.enqueue(vec![new]).await });
     assert!(answer.is_err(), "the caller is told");
     world.outage.strike(&[]);
-    world.pass(Duration::from_secs(60));
+    world.pass(Duration::from_mins(1));
     assert_eq!(world.endpoints.seen().len(), 0, "and nothing was sent behind its back");
 }

@@ -82,7 +82,7 @@ pub(crate) fn config() -> ConfigId {
 
 pub(crate) fn known_slow() -> Scene {
     let mut scene = Scene::answering(Reply::status(200, 5));
-    let bucket = bucket_start(scene.now(), Duration::from_secs(60));
+    let bucket = bucket_start(scene.now(), Duration::from_mins(1));
     let tally = Tally { slow: 9, ..Tally::default() };
     let Bucket { start, tally } = Bucket { start: bucket, tally };
     let report =
@@ -93,7 +93,7 @@ pub(crate) fn known_slow() -> Scene {
 
 pub(crate) fn gate_closed() -> Scene {
     let mut scene = Scene::answering(Reply::status(200, 5));
-    let opens_at = scene.now().plus(Duration::from_secs(60));
+    let opens_at = scene.now().plus(Duration::from_mins(1));
     let gate = Gate::new(opens_at, opens_at.plus(Duration::from_secs(30)));
     scene.change(Circuit::default(), Some(gate));
     scene
@@ -115,7 +115,7 @@ pub(crate) fn circuit_open() -> Scene {
 
 pub(crate) fn circuit_to_probe(reply: Reply) -> Scene {
     let mut scene = Scene::answering(reply);
-    let since = scene.now().minus(Duration::from_secs(3600));
+    let since = scene.now().minus(Duration::from_hours(1));
     scene.change(Circuit::Open { since }, None);
     scene
 }

@@ -1,5 +1,7 @@
 //! Acceptance: keys, errors, and nothing dropped.
 
+use std::sync::Arc;
+
 use domain::{Phase, WebhookId};
 use howk_tests::world::{World, settings, webhook};
 
@@ -52,7 +54,7 @@ fn a_full_log_refuses_new_webhooks_and_keeps_what_it_has() {
     let mut world = World::new(1, settings());
     let large = |n: usize| {
         let mut new = webhook("tenant", &format!("{URL}/{n}"));
-        new.payload.bytes = std::sync::Arc::from(vec![b'1'; 1 << 20]);
+        new.payload.bytes = Arc::from(vec![b'1'; 1 << 20]);
         new
     };
     let mut accepted = Vec::new();
@@ -76,7 +78,7 @@ fn w20_statistics_count_every_endpoint_by_utc_hours() {
     let mut world = world(200);
     world.enqueue((0..40).map(|n| webhook("tenant", &format!("{URL}/{}", n % 10))).collect());
     world.pass(MINUTE);
-    let (store, hour) = (world.store.clone(), delivery::tally::hour_of(world.now()));
+    let (store, hour) = (Arc::clone(&world.store), delivery::tally::hour_of(world.now()));
     let (counts, endpoints) =
         world.run(async move { delivery::ports::stats::Stats::sum(&*store, &[hour]).await }).unwrap();
     assert_eq!((counts.enqueued, counts.delivered, endpoints), (40, 40, 10));

@@ -97,7 +97,7 @@ fn x6_a_record_that_could_not_be_settled_is_tried_again_in_the_same_session() {
     for id in &ids {
         assert_eq!(phase(&mut world, id), Phase::Delivered, "handed back until the rebuild was done, then worked on");
     }
-    let lag = world.log.clone();
+    let lag = Arc::clone(&world.log);
     assert_eq!(world.run(async move { lag.lag(Topic::Pending).await }).unwrap(), 0, "and committed");
 }
 

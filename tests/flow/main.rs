@@ -1,7 +1,8 @@
 //! Flows: one webhook's life through the real use-cases, consumers, scheduler and reconciler, on a clock moved by hand.
 //!
 //! Each test carries the id of the fault of the original, or of the pain of other senders' users, that it answers.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot set up its world fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the records that it is about")]
 
 mod circuit;
 mod intake;
@@ -20,9 +21,9 @@ use howk_tests::endpoint::Reply;
 use howk_tests::world::{World, settings, webhook};
 
 const URL: &str = "https://receiver.example/hook";
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3600);
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
 
 /// A world with one process, whose endpoints answer with `status`.
 fn world(status: u16) -> World {

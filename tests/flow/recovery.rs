@@ -1,7 +1,10 @@
 //! The hot state is lost and comes back.
 
+use std::sync::Arc;
+
 use std::time::Duration;
 
+use delivery::ports::dead_letters::DeadLetterFilter;
 use domain::{Phase, Record};
 use howk_tests::endpoint::Reply;
 use howk_tests::world::{World, settings};
@@ -12,7 +15,9 @@ use crate::{HOUR, MINUTE, URL, count, enqueue, enqueue_many, phase, world};
 fn rb_1_a_rebuild_restores_exactly_what_waited() {
     let mut world = world(500);
     let mut new: Vec<_> = (0..200).map(|n| howk_tests::world::webhook("tenant", &format!("{URL}/{n}"))).collect();
-    new.iter_mut().for_each(|new| new.max_attempts = 9);
+    for new in &mut new {
+        new.max_attempts = 9;
+    }
     world.enqueue(new);
     world.pass(Duration::from_secs(25));
     let at_rest = (0..1000).any(|_| {
@@ -21,7 +26,7 @@ fn rb_1_a_rebuild_restores_exactly_what_waited() {
     });
     assert!(at_rest, "at some moment none of the 200 is under way");
     world.kill(0);
-    let store = world.store.clone();
+    let store = Arc::clone(&world.store);
     let before = world.run(async move { delivery::ports::recovery::Recovery::fingerprint(&*store).await }).unwrap();
     world.lose_hot_state();
     assert_eq!(world.rebuild(), before);
@@ -71,7 +76,7 @@ fn y4_dead_letters_are_listed_again_but_not_the_replayed_ones() {
     world.lose_hot_state();
     world.pass(MINUTE);
     let desk = world.dead_letter_desk();
-    let listed = world.run(async move { desk.list(&Default::default(), None, 10).await }).unwrap();
+    let listed = world.run(async move { desk.list(&DeadLetterFilter::default(), None, 10).await }).unwrap();
     let mut listed: Vec<_> = listed.into_iter().map(|listed| listed.entry.id).collect();
     listed.sort();
     let mut expected = ids[1..].to_vec();

@@ -1,5 +1,7 @@
 //! Attempts and their times.
 
+use std::sync::Arc;
+
 use std::time::Duration;
 
 use domain::{Answer, Cause, Phase, Record};
@@ -41,7 +43,7 @@ fn w8_a_late_pending_status_never_covers_what_came_after() {
     let mut world = world(200);
     let id = enqueue(&mut world, 5);
     world.pass(MINUTE);
-    let (store, now) = (world.store.clone(), world.now());
+    let (store, now) = (Arc::clone(&world.store), world.now());
     let known = status(&mut world, &id);
     let late = domain::Status::pending(id.clone(), known.config_id, 1, now);
     world
@@ -97,7 +99,7 @@ fn a_health_url_opens_the_gate_or_moves_it() {
         let mut world = World::new(3, settings);
         let begun = world.now();
         world.endpoints.behave(move |url, now, earlier| match (url.ends_with("/health"), earlier) {
-            (true, _) if now.since(begun) < Duration::from_secs(300) => Reply::status(healthy, 1),
+            (true, _) if now.since(begun) < Duration::from_mins(5) => Reply::status(healthy, 1),
             (false, 0) => Reply::retry_after(429, 100),
             _ => Reply::status(200, 5),
         });
@@ -106,7 +108,7 @@ fn a_health_url_opens_the_gate_or_moves_it() {
         world.pass(Duration::from_secs(within));
         assert_eq!(phase(&mut world, &id), Phase::Delivered, "health {healthy}");
         let waited = world.endpoints.seen()[1].at.since(begun);
-        assert_eq!(waited >= Duration::from_secs(300), healthy == 503, "{waited:?}");
+        assert_eq!(waited >= Duration::from_mins(5), healthy == 503, "{waited:?}");
     }
 }
 
@@ -169,9 +171,30 @@ fn attempts_tell_their_cause() {
     let (desk, replayed) = (world.dead_letter_desk(), id.clone());
     world.run(async move { desk.replay(&replayed).await }).unwrap();
     world.pass(HOUR);
-    let store = world.store.clone();
+    let store = Arc::clone(&world.store);
     let attempts =
         world.run(async move { delivery::ports::statuses::Statuses::attempts(&*store, &id).await }).unwrap().unwrap();
     let causes: Vec<_> = attempts.iter().map(|attempt| (attempt.number, attempt.cause)).collect();
     assert_eq!(causes, [(1, Cause::First), (2, Cause::Retry), (1, Cause::Replay), (2, Cause::Retry)]);
+}
+
+#[test]
+fn a_deferral_does_not_hide_why_the_last_attempt_failed() {
+    let mut world = world(500);
+    let ids: Vec<_> = (0..8).map(|_| enqueue(&mut world, 9)).collect();
+    world.pass(MINUTE);
+    let deferred = crate::count(
+        &world,
+        |record| matches!(record, Record::Waiting(waiting) if waiting.reason == domain::WaitReason::Circuit),
+    );
+    assert!(deferred > 0, "the open circuit defers the retries");
+    for _ in 0..2 {
+        for id in ids.iter().take(4) {
+            let status = status(&mut world, id);
+            assert_eq!((status.attempts, status.last_status), (1, Some(500)), "{status:?}");
+            assert!(status.last_error.is_some());
+        }
+        world.lose_hot_state();
+        world.pass(Duration::from_secs(5));
+    }
 }

@@ -13,7 +13,7 @@ use crate::{HOUR, URL, world};
 const STEADY: u64 = 1000;
 /// What was refused at the moment the limit struck: with ±5 % of jitter it comes back as the 14 % of the seed.
 const REFUSED: u64 = 840;
-const COOLDOWN: Duration = Duration::from_secs(60);
+const COOLDOWN: Duration = Duration::from_mins(1);
 /// What the receiver takes, a second, before it refuses again.
 const CAPACITY: u64 = STEADY * 110 / 100;
 
@@ -24,7 +24,9 @@ fn release(mut at: impl FnMut(Timestamp) -> Timestamp) -> (f64, u64) {
     let (mut surge, mut last) = (0.0_f64, 0);
     while !waiting.is_empty() {
         let mut seconds: BTreeMap<u64, u64> = BTreeMap::new();
-        waiting.iter().for_each(|at| *seconds.entry(at.as_secs()).or_default() += 1);
+        for at in &waiting {
+            *seconds.entry(at.as_secs()).or_default() += 1;
+        }
         let fullest = seconds.values().copied().max().unwrap();
         surge = surge.max(f64::from(u32::try_from(fullest).unwrap()) / f64::from(u32::try_from(STEADY).unwrap()));
         last = last.max(*seconds.keys().next_back().unwrap());

@@ -67,13 +67,12 @@ impl Simulation {
         behave(&world, seed, &watch);
         inspect(&world, &watch);
         let (accepted, disturbances) = (BTreeMap::new(), Disturbances::default());
-        Self { world, dice, accepted, disturbances, processes, watch, rough: seed % 4 != 0 }
+        Self { world, dice, accepted, disturbances, processes, watch, rough: !seed.is_multiple_of(4) }
     }
 
     fn step(&mut self) {
         match self.dice.roll(100) {
             0..=54 => self.enqueue(),
-            55..=84 => self.pass(),
             85..=87 if self.rough => self.kill(),
             88..=90 if self.rough => self.repeat(),
             91..=92 if self.rough => self.wipe(),
@@ -139,14 +138,14 @@ impl Simulation {
     }
 
     fn excuse(&mut self) {
-        *self.watch.excused_until.lock() = self.world.now().plus(Duration::from_secs(60));
+        *self.watch.excused_until.lock() = self.world.now().plus(Duration::from_mins(1));
     }
 
     /// Lets every endpoint recover, and everything end.
     fn heal(&mut self) {
         self.world.endpoints.behave(|_, _, _| Reply::status(200, 5));
         for _ in 0..60 {
-            self.world.pass(Duration::from_secs(600));
+            self.world.pass(Duration::from_mins(10));
             if self.world.ended().len() >= self.accepted.len() && self.world.waiting() == 0 {
                 break;
             }
@@ -159,7 +158,7 @@ fn quick_settings() -> Settings {
     settings.concurrency.max_inflight_per_endpoint = 4;
     settings.circuit_breaker.recovery_timeout = Duration::from_secs(30);
     settings.retry.base_delay = Duration::from_secs(2);
-    settings.retry.max_delay = Duration::from_secs(120);
+    settings.retry.max_delay = Duration::from_mins(2);
     settings
 }
 
@@ -185,14 +184,13 @@ fn behave(world: &World, seed: u64, watch: &Arc<Watch>) {
 }
 
 fn one_of(number: u64, now: Timestamp, dice: &mut Dice) -> Reply {
-    let up = now.as_secs() / 45 % 2 == 0;
+    let up = (now.as_secs() / 45).is_multiple_of(2);
     match number {
         0 | 1 => Reply::status(200, 1 + dice.roll(300)),
         2 if up => Reply::status(200, 20),
         2 => Reply::status(500, 20),
         3 if up => Reply::status(200, 50),
-        3 => Reply::refused(),
-        4 => Reply::refused(),
+        3 | 4 => Reply::refused(),
         5 => Reply::status(200, 4_000 + dice.roll(12_000)),
         6 => Reply::hang(),
         7 if dice.roll(3) == 0 => Reply::retry_after(429, 1 + dice.roll(40)),
@@ -227,7 +225,7 @@ fn inspect(world: &World, watch: &Arc<Watch>) {
     });
 }
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// `SplitMix64`: small, seeded, the same everywhere.
 struct Dice(u64);
 
 impl Dice {

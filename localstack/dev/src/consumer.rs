@@ -10,7 +10,7 @@ use std::time::Duration;
 use delivery::deliver::{Deliver, Handled, Invocation};
 use delivery::ports::log::{Feed, LogRecord};
 use delivery::rebuild::Rebuild;
-use domain::{Position, Record};
+use domain::{ConfigId, Position, Record};
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;
@@ -105,7 +105,7 @@ impl Consumer {
     }
 
     /// Settles one record; `None` in place of its position when it was told to stop before that.
-    async fn settle(&self, key: String, record: LogRecord) -> (String, Option<Position>) {
+    async fn settle(&self, key: Key, record: LogRecord) -> (Key, Option<Position>) {
         let position = record.position;
         let mut pause = PAUSE_MIN;
         while !self.stop.is_cancelled() {
@@ -140,10 +140,26 @@ impl Consumer {
 /// What was read and is not settled.
 #[derive(Debug, Default)]
 struct Backlog {
-    waiting: BTreeMap<String, Tenant>,
-    ready: VecDeque<String>,
+    waiting: BTreeMap<Key, Tenant>,
+    ready: VecDeque<Key>,
     partitions: BTreeMap<u32, Partition>,
     unsettled: usize,
+}
+
+/// Records of one key are worked on in order: those of one tenant share one, a record that cannot be read stands alone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Tenant(ConfigId),
+    Alone(Position),
+}
+
+impl Key {
+    fn of(record: &LogRecord) -> Self {
+        match &record.value {
+            Ok(Record::Dispatch(_, dispatch)) => Self::Tenant(dispatch.webhook.config_id.clone()),
+            Ok(_) | Err(_) => Self::Alone(record.position),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -171,14 +187,14 @@ impl Backlog {
             let partition = self.partitions.entry(partition).or_default();
             partition.unsettled.insert(offset);
             partition.next = offset.saturating_add(1);
-            let key = key_of(&record);
+            let key = Key::of(&record);
             self.waiting.entry(key.clone()).or_default().records.push_back(record);
             self.ready.push_back(key);
         }
     }
 
     /// The next record that may be worked on. A key stands in `ready` once for each of its records.
-    fn start(&mut self, per_key: usize) -> Option<(String, LogRecord)> {
+    fn start(&mut self, per_key: usize) -> Option<(Key, LogRecord)> {
         while let Some(key) = self.ready.pop_front() {
             let Some(tenant) = self.waiting.get_mut(&key) else { continue };
             if tenant.under_way < per_key.max(1)
@@ -192,13 +208,13 @@ impl Backlog {
     }
 
     /// Notes a record as settled and returns what may be committed now.
-    fn settled(&mut self, key: &str, position: Option<Position>) -> Option<Position> {
+    fn settled(&mut self, key: &Key, position: Option<Position>) -> Option<Position> {
         if let Some(tenant) = self.waiting.get_mut(key) {
             tenant.under_way = tenant.under_way.saturating_sub(1);
             if tenant.records.is_empty() && tenant.under_way == 0 {
                 self.waiting.remove(key);
             } else if !tenant.records.is_empty() {
-                self.ready.push_back(key.to_owned());
+                self.ready.push_back(key.clone());
             }
         }
         self.unsettled = self.unsettled.saturating_sub(1);
@@ -208,14 +224,6 @@ impl Backlog {
         state.unsettled.remove(&offset);
         let commit = state.unsettled.first().copied().unwrap_or(state.next);
         was_first.then_some(Position { partition, offset: commit })
-    }
-}
-
-/// Records of one tenant share a key; a record that cannot be read has one of its own.
-fn key_of(record: &LogRecord) -> String {
-    match &record.value {
-        Ok(Record::Dispatch(_, dispatch)) => dispatch.webhook.config_id.as_str().to_owned(),
-        Ok(_) | Err(_) => format!("{}/{}", record.position.partition, record.position.offset),
     }
 }
 
@@ -237,6 +245,10 @@ mod tests {
         LogRecord { position, value: Err(undecodable) }
     }
 
+    const fn alone(offset: u64) -> Key {
+        Key::Alone(Position { partition: 0, offset })
+    }
+
     #[test]
     fn x4_only_the_contiguous_settled_part_is_committed() {
         let mut backlog = Backlog::default();
@@ -244,9 +256,9 @@ mod tests {
         let started: Vec<_> = std::iter::from_fn(|| backlog.start(1)).collect();
         assert_eq!(started.len(), 3);
         let at = |offset| Some(Position { partition: 0, offset });
-        assert_eq!(backlog.settled("0/8", at(8)), None, "7 is not settled yet");
-        assert_eq!(backlog.settled("0/7", at(7)), at(9));
-        assert_eq!(backlog.settled("0/9", at(9)), at(10));
+        assert_eq!(backlog.settled(&alone(8), at(8)), None, "7 is not settled yet");
+        assert_eq!(backlog.settled(&alone(7), at(7)), at(9));
+        assert_eq!(backlog.settled(&alone(9), at(9)), at(10));
         assert_eq!(backlog.unsettled(), 0);
     }
 }

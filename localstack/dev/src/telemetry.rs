@@ -2,10 +2,11 @@
 
 use std::io::IsTerminal;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use delivery::observe;
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use settings::{Log, LogFormat};
 use tracing_subscriber::EnvFilter;
 
@@ -36,7 +37,19 @@ pub fn start_metrics() -> anyhow::Result<RenderMetrics> {
         .set_buckets_for_metric(Matcher::Full(observe::DURATION.to_owned()), &observe::DURATION_BUCKETS)?
         .build_recorder();
     let handle = recorder.handle();
+    keep_up(handle.clone())?;
     metrics::set_global_recorder(recorder).ok().context("metrics are recorded already")?;
     observe::describe();
     Ok(Arc::new(move || handle.render()))
+}
+
+/// Sums samples up once a second: they would pile up until somebody scrapes.
+fn keep_up(handle: PrometheusHandle) -> std::io::Result<()> {
+    let summing = move || {
+        loop {
+            std::thread::sleep(Duration::from_secs(1));
+            handle.run_upkeep();
+        }
+    };
+    std::thread::Builder::new().name("metrics-upkeep".to_owned()).spawn(summing).map(drop)
 }

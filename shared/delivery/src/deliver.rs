@@ -167,8 +167,7 @@ impl Deliver {
         let request = Request { dispatch, now: moment.now, timeout: permit.timeout };
         let outcome = self.sender.send(request).await;
         let finished = Finished { situation, permit, outcome: &outcome, ended_at: self.clock.now() };
-        let Settled { fate, effects } = settle(&finished);
-        let state = self.settle_patiently(&finished, effects).await?;
+        let (fate, state) = self.settle_patiently(&finished).await?;
         self.note(&finished, fate);
         if let Some(state) = state {
             self.follow_up(&finished, state).await;
@@ -178,16 +177,13 @@ impl Deliver {
 
     /// Performs the effects of a request that was made, again and again while the claim lasts: giving up would send the
     /// webhook a second time (P19).
-    async fn settle_patiently(
-        &self,
-        finished: &Finished<'_>,
-        effects: Vec<domain::Effect>,
-    ) -> Result<Option<EndpointState>, Fault> {
+    async fn settle_patiently(&self, finished: &Finished<'_>) -> Result<(Fate, Option<EndpointState>), Fault> {
         let claimed_until = finished.situation.moment.now.plus(finished.permit.timeout).plus(SETTLE_MARGIN);
         let mut pause = SETTLE_PAUSE;
         loop {
-            let fault = match perform(effects.clone(), &*self.log, &*self.hot).await {
-                Ok(state) => return Ok(state),
+            let Settled { fate, effects } = settle(finished);
+            let fault = match perform(effects, &*self.log, &*self.hot).await {
+                Ok(state) => return Ok((fate, state)),
                 Err(fault) => fault,
             };
             if fault.kind == FaultKind::Permanent || self.clock.now().plus(pause) >= claimed_until {

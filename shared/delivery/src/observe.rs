@@ -1,6 +1,26 @@
 //! The metrics, by name: the original's four and a counter for every decision.
 
+use std::sync::LazyLock;
+
 use domain::{Admission, Fate};
+use metrics::{Counter, Histogram};
+
+/// What every single delivery counts, looked up once: the recorder is installed before the first delivery.
+struct Hot {
+    sent: Counter,
+    success: Counter,
+    failure: Counter,
+    exhausted: Counter,
+    duration: Histogram,
+}
+
+static HOT: LazyLock<Hot> = LazyLock::new(|| Hot {
+    sent: metrics::counter!(DECISIONS, "decision" => "sent", "reason" => "none"),
+    success: metrics::counter!(DELIVERIES, "outcome" => "success"),
+    failure: metrics::counter!(DELIVERIES, "outcome" => "failure"),
+    exhausted: metrics::counter!(DELIVERIES, "outcome" => "exhausted"),
+    duration: metrics::histogram!(DURATION),
+});
 
 /// Webhooks accepted.
 pub const RECEIVED: &str = "howk_webhooks_received_total";
@@ -37,7 +57,7 @@ pub fn describe() {
 /// Counts a decision about a dispatch.
 pub(crate) fn decided(admission: &Admission) {
     let (decision, reason) = match admission {
-        Admission::Send(_) => ("sent", "none"),
+        Admission::Send(_) => return HOT.sent.increment(1),
         Admission::Probe(..) => ("probed", "none"),
         Admission::Divert(reason) => ("diverted", reason.code()),
         Admission::Defer(_, reason) => ("deferred", reason.code()),
@@ -52,12 +72,12 @@ pub(crate) fn decided(admission: &Admission) {
 /// Counts a request that was made.
 pub(crate) fn finished(fate: Fate, took: std::time::Duration) {
     let outcome = match fate {
-        Fate::Delivered => "success",
-        Fate::Retried(_) | Fate::MovedToSlowLane => "failure",
-        Fate::DeadLettered(_) => "exhausted",
+        Fate::Delivered => &HOT.success,
+        Fate::Retried(_) | Fate::MovedToSlowLane => &HOT.failure,
+        Fate::DeadLettered(_) => &HOT.exhausted,
     };
-    metrics::counter!(DELIVERIES, "outcome" => outcome).increment(1);
-    metrics::histogram!(DURATION).record(took.as_secs_f64());
+    outcome.increment(1);
+    HOT.duration.record(took.as_secs_f64());
 }
 
 /// Counts a fault.

@@ -57,7 +57,8 @@ impl Facts {
 /// The name that leases are held under: a rival for the same dispatch has another one, so that it cannot give back what
 /// is not its own (LN-1).
 pub fn lease_holder(dispatch: &Dispatch, owner: &Owner) -> String {
-    format!("{}:{}:{}", dispatch.webhook.id, dispatch.number, owner.0)
+    let (id, number) = (dispatch.webhook.id.as_str(), dispatch.number.to_string());
+    [id, &number, &owner.0].join(":")
 }
 
 /// When and where a decision is made.

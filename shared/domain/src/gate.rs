@@ -9,6 +9,8 @@ use crate::circuit::Health;
 use crate::entropy::Entropy;
 use crate::time::Timestamp;
 
+/// The longest `Retry-After` that is honoured; longer ones count as this.
+pub const RETRY_AFTER_MAX: Duration = Duration::from_hours(168);
 /// How long before a gate opens its health URL is asked.
 pub const HEALTH_PROBE_LEAD: Duration = Duration::from_secs(10);
 /// How far a busy answer of the health URL moves the gate.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::policy::{PolicyError, broken};
+use crate::policy_error::{PolicyError, broken};
 use crate::tally::{Bucket, Tally, recent};
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;

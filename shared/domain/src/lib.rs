@@ -13,18 +13,23 @@ mod endpoint;
 mod entropy;
 mod facts;
 mod gate;
+mod header;
 mod id;
 mod lane;
 mod outcome;
 mod owner;
 mod policy;
+mod policy_error;
 mod rebuild;
 mod record;
 mod release;
 mod release_window;
 mod retry;
+#[cfg(test)]
+mod samples;
 mod secret;
 mod settle;
+mod signing;
 mod status;
 mod tally;
 mod time;
@@ -38,12 +43,16 @@ pub use effect::{Effect, EndpointReport, EndpointState, Leases, Settlement, Tran
 pub use endpoint::{Endpoint, EndpointError, URL_BYTES_MAX};
 pub use entropy::Entropy;
 pub use facts::{Facts, LeaseFact, Moment, Situation, lease_holder};
-pub use gate::{Gate, GateAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD};
+pub use gate::{Gate, GateAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD, RETRY_AFTER_MAX};
+pub use header::{
+    HEADER_BYTES_MAX, HEADERS_MAX, Header, HeaderError, HeaderReason, check_headers, check_headers_total,
+};
 pub use id::{ConfigId, EndpointHash, IdError, WebhookId};
 pub use lane::{Lane, LanePolicy, Pace, SETTLE_MARGIN, Token, Tokens};
 pub use outcome::{Answer, EXCERPT_BYTES_MAX, FailureKind, Outcome, Verdict};
 pub use owner::{OwnerDecision, OwnerState};
-pub use policy::{InflightLimits, OnStoreFailure, Policy, PolicyError, RETRY_AFTER_MAX};
+pub use policy::{InflightLimits, OnStoreFailure, Policy};
+pub use policy_error::PolicyError;
 pub use rebuild::{index_entry, rebuild};
 pub use record::{DeliveryResult, Record, Topic, WaitReason, Waiting};
 pub use release::release;
@@ -51,10 +60,11 @@ pub use release_window::{COHORT_STEP, ReleasePolicy};
 pub use retry::RetryPolicy;
 pub use secret::Secret;
 pub use settle::{Fate, Finished, Settled, follow_up, settle};
+pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, SigningKey};
 pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};
 pub use tally::{BUCKETS_PER_WINDOW, Bucket, Tally, bucket_start, recent};
 pub use time::Timestamp;
-pub use webhook::{Dispatch, Header, Payload, PayloadKind, Webhook};
+pub use webhook::{Dispatch, LastFailure, Payload, PayloadKind, Webhook};
 
 /// The highest `max_attempts` that is accepted.
 pub const MAX_ATTEMPTS_MAX: u32 = 100;

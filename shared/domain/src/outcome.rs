@@ -118,3 +118,70 @@ impl Outcome {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(status: u16, retry_after: Option<Duration>, location: Option<&str>) -> Outcome {
+        let location = location.map(str::to_owned);
+        Outcome::Answered(Answer { status, retry_after, location, ..Answer::default() })
+    }
+
+    fn failed(kind: FailureKind) -> Outcome {
+        Outcome::Failed { kind, detail: "it failed".to_owned() }
+    }
+
+    #[test]
+    fn every_status_has_a_verdict() {
+        for status in 0..=u16::MAX {
+            let expected = match status {
+                200..=299 => Verdict::Delivered,
+                410 => Verdict::Gone,
+                408 | 429 | 500.. => Verdict::Retryable,
+                _ => Verdict::Unrecoverable,
+            };
+            let outcome = answered(status, None, None);
+            assert_eq!(outcome.verdict(&[]), expected, "{status}");
+            let wished = if expected == Verdict::Delivered { expected } else { Verdict::Retryable };
+            assert_eq!(outcome.verdict(&[1, status]), wished, "{status}, on the webhook's wish");
+        }
+    }
+
+    #[test]
+    fn every_failure_has_a_verdict() {
+        for (kind, expected) in [
+            (FailureKind::Timeout, Verdict::Retryable),
+            (FailureKind::Dns, Verdict::Retryable),
+            (FailureKind::Connect, Verdict::Retryable),
+            (FailureKind::Tls, Verdict::Retryable),
+            (FailureKind::Transport, Verdict::Retryable),
+            (FailureKind::AddressRefused, Verdict::AddressRefused),
+            (FailureKind::Unsendable, Verdict::Unrecoverable),
+        ] {
+            let outcome = failed(kind);
+            assert_eq!(outcome.verdict(&[0]), expected, "{kind:?}");
+            assert_eq!((outcome.status(), outcome.retry_after()), (None, None));
+            assert_eq!(outcome.is_timeout(), kind == FailureKind::Timeout);
+            assert_eq!(outcome.error().as_deref(), Some("it failed"));
+        }
+    }
+
+    #[test]
+    fn a_success_asks_for_no_rest_and_has_no_error() {
+        let rest = Some(Duration::from_secs(9));
+        for (status, location, asked, error) in [
+            (200, None, None, None),
+            (299, Some("/x"), None, None),
+            (301, Some("/x"), rest, Some("redirects are not followed: 301 to /x")),
+            (304, None, rest, Some("the endpoint answered 304")),
+            (404, Some("/x"), rest, Some("the endpoint answered 404")),
+            (503, None, rest, Some("the endpoint answered 503")),
+        ] {
+            let outcome = answered(status, rest, location);
+            assert_eq!((outcome.status(), outcome.retry_after()), (Some(status), asked), "{status}");
+            assert_eq!(outcome.error().as_deref(), error);
+            assert!(!outcome.is_timeout());
+        }
+    }
+}

@@ -1,29 +1,11 @@
 //! The numbers that the decisions go by, validated once.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-use thiserror::Error;
 
 use crate::circuit::CircuitPolicy;
 use crate::lane::LanePolicy;
 use crate::release_window::ReleasePolicy;
 use crate::retry::RetryPolicy;
-
-/// A number that a policy cannot work with.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{field} {rule}")]
-pub struct PolicyError {
-    /// The field, as the settings name it.
-    pub field: &'static str,
-    /// What it must be.
-    pub rule: &'static str,
-}
-
-/// The error of a rule that does not hold.
-pub(crate) const fn broken(field: &'static str, rule: &'static str) -> PolicyError {
-    PolicyError { field, rule }
-}
 
 /// What happens when the store cannot say whether a circuit is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,6 +57,3 @@ pub struct Policy {
     /// What to do when the circuit is unknown.
     pub on_store_failure: OnStoreFailure,
 }
-
-/// The longest `Retry-After` that is honoured; longer ones count as this.
-pub const RETRY_AFTER_MAX: Duration = Duration::from_hours(168);

@@ -65,10 +65,9 @@ fn waiting_status(waiting: &Waiting) -> Status {
         phase: if waiting.reason.is_parked() { Phase::Parked } else { Phase::Waiting },
         attempts: dispatch.attempt.saturating_sub(1),
         next: Some(Next { due: waiting.due, attempt: dispatch.attempt }),
-        last_error: waiting.last_error.clone(),
-        last_status: waiting.last_status,
         ..Status::pending(webhook.id.clone(), webhook.config_id.clone(), settled, webhook.created_at)
     }
+    .after(dispatch)
 }
 
 fn finished(result: DeliveryResult) -> Write {

@@ -82,10 +82,6 @@ pub struct Waiting {
     pub reason: WaitReason,
     /// Its endpoint's gate, as last seen.
     pub gate: Option<Gate>,
-    /// The last failure.
-    pub last_error: Option<String>,
-    /// What the last request was answered with.
-    pub last_status: Option<u16>,
 }
 
 /// One finished attempt: the value of `howk.results`, also the feed for analytics.

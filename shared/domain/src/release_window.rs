@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::gate::Gate;
+use crate::gate::{Gate, RETRY_AFTER_MAX};
 use crate::id::ConfigId;
-use crate::policy::{PolicyError, RETRY_AFTER_MAX, broken};
+use crate::policy_error::{PolicyError, broken};
 use crate::time::Timestamp;
 
 /// How far apart two cohorts begin.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::entropy::Entropy;
-use crate::policy::{PolicyError, broken};
+use crate::policy_error::{PolicyError, broken};
 
 /// Doublings stop after this many, so that the delay of attempt 11 and later is the same before the cap.
 const DOUBLINGS_MAX: u32 = 10;
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn doubles_from_the_base_and_stops_at_the_tenth_doubling() {
-        let policy = RetryPolicy::new(Duration::from_secs(10), Duration::from_secs(86_400), 0.0).unwrap();
+        let policy = RetryPolicy::new(Duration::from_secs(10), Duration::from_hours(24), 0.0).unwrap();
         let delay = |attempt| policy.delay(attempt, Entropy::new(7)).as_secs();
         assert_eq!(
             [delay(1), delay(2), delay(3), delay(11), delay(12), delay(99)],

@@ -6,10 +6,11 @@
 use std::time::Duration;
 
 use crate::admit::Permit;
-use crate::circuit::Health;
+use crate::circuit::{Circuit, Health};
 use crate::effect::{Effect, EndpointReport, EndpointState, Transition, Write};
 use crate::facts::Situation;
-use crate::gate::Gate;
+use crate::gate::{Gate, GateAnswer};
+use crate::lane::SETTLE_MARGIN;
 use crate::outcome::{Outcome, Verdict};
 use crate::record::{DeliveryResult, Record};
 use crate::status::{Attempt, Status};
@@ -63,12 +64,12 @@ pub fn settle(finished: &Finished<'_>) -> Settled {
 pub fn follow_up(finished: &Finished<'_>, state: &EndpointState) -> Option<Transition> {
     let policy = &finished.situation.policy.circuit;
     let health = finished.health();
-    let circuit = if finished.permit.probes.circuit {
+    let circuit = if finished.is_probe_of(state.circuit) {
         policy.after_probe(state.circuit, health, finished.ended_at)
     } else {
         policy.after_count(state.circuit, &state.buckets, finished.ended_at)
     };
-    let gate = if finished.permit.probes.gate { finished.gate_after_probe(state.gate) } else { state.gate };
+    let gate = state.gate.and_then(|gate| finished.gate_after(gate));
     let circuit = circuit.unwrap_or(state.circuit);
     (circuit != state.circuit || gate != state.gate).then(|| Transition {
         endpoint: finished.situation.dispatch.webhook.endpoint.clone(),
@@ -92,9 +93,10 @@ impl Finished<'_> {
         self.outcome.is_timeout() && self.permit.timeout < self.situation.policy.lanes.full_timeout()
     }
 
-    /// What the outcome says about the endpoint; a caller's bad payload says nothing against it.
+    /// What the outcome says about the endpoint; a caller's bad payload says nothing against it, and neither does a status
+    /// that only this webhook wants to be retried: the endpoint is everybody's (TN-1).
     fn health(&self) -> Health {
-        match self.verdict() {
+        match self.outcome.verdict(&[]) {
             Verdict::Delivered | Verdict::Gone | Verdict::Unrecoverable if self.outcome.status().is_some() => {
                 Health::Good
             }
@@ -107,22 +109,39 @@ impl Finished<'_> {
         }
     }
 
-    /// The gate that the endpoint asked for.
-    fn new_gate(&self) -> Option<Gate> {
-        let asked = self.outcome.retry_after().filter(|_| self.verdict() == Verdict::Retryable)?;
+    /// The rest that this answer asks for, as a window.
+    fn rest(&self) -> Option<Gate> {
+        let asked = self.outcome.retry_after()?;
         Some(self.situation.policy.release.gate(asked, self.ended_at))
     }
 
-    /// A successful probe opens the gate for everybody; a failed one makes room for the next.
-    fn gate_after_probe(&self, gate: Option<Gate>) -> Option<Gate> {
-        let gate = gate?;
-        if gate.opens_at > self.ended_at {
-            return Some(gate);
+    /// The gate that the endpoint asks of everybody.
+    fn new_gate(&self) -> Option<Gate> {
+        self.rest().filter(|_| self.outcome.verdict(&[]) == Verdict::Retryable)
+    }
+
+    /// Whether a half-open circuit waits for this very probe. One that outlasted its lease has been replaced (CB-1).
+    fn is_probe_of(&self, circuit: Circuit) -> bool {
+        let until = match circuit {
+            Circuit::HalfOpen { probe_until, .. } => probe_until,
+            Circuit::Closed { .. } | Circuit::Open { .. } => None,
+        };
+        self.permit.probes.circuit && until == Some(self.lease_until())
+    }
+
+    /// When the lease ends that was taken for this request.
+    fn lease_until(&self) -> Timestamp {
+        self.situation.moment.now.plus(self.permit.timeout).plus(SETTLE_MARGIN)
+    }
+
+    /// The gate from now on: a successful probe opens it for everybody, a failed one makes room for the next, and one
+    /// that has opened by itself is forgotten.
+    fn gate_after(&self, gate: Gate) -> Option<Gate> {
+        let ours = self.permit.probes.gate && gate.probe_until == Some(self.lease_until());
+        if gate.answer(self.ended_at) == GateAnswer::Open || (ours && self.health() == Health::Good) {
+            return None;
         }
-        match self.health() {
-            Health::Good => None,
-            Health::Bad | Health::Neutral => Some(Gate { probe_until: None, ..gate }),
-        }
+        Some(if ours { Gate { probe_until: None, ..gate } } else { gate })
     }
 
     fn fate(&self) -> Fate {
@@ -144,7 +163,7 @@ impl Finished<'_> {
     fn retry_at(&self) -> Timestamp {
         let Situation { dispatch, policy, moment, .. } = self.situation;
         let backoff = self.ended_at.plus(policy.retry.delay(dispatch.attempt, moment.entropy));
-        let release = self.new_gate().map_or(backoff, |gate| {
+        let release = self.rest().map_or(backoff, |gate| {
             let cohort = policy.release.cohort_delay(&dispatch.webhook.config_id);
             gate.release_at(self.ended_at, moment.entropy).plus(cohort)
         });

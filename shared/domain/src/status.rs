@@ -2,6 +2,7 @@
 
 use crate::id::{ConfigId, WebhookId};
 use crate::time::Timestamp;
+use crate::webhook::Dispatch;
 
 /// The number of attempts that are kept for readers.
 pub const ATTEMPTS_KEPT: usize = 20;
@@ -83,6 +84,18 @@ impl Status {
             updated_at: now,
             config_id,
             id,
+        }
+    }
+
+    /// This status with the last failure that the dispatch carries along.
+    #[must_use]
+    pub fn after(self, dispatch: &Dispatch) -> Self {
+        let Some(failure) = &dispatch.last_failure else { return self };
+        Self {
+            last_attempt_at: Some(failure.at),
+            last_status: failure.status,
+            last_error: Some(failure.error.clone()),
+            ..self
         }
     }
 

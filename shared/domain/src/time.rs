@@ -47,3 +47,24 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_saturates_and_floors_stay_floors() {
+        let at = Timestamp::from_ms;
+        let nanosecond = Duration::from_nanos(1);
+        assert_eq!(at(5).plus(Duration::from_millis(2)), at(7));
+        assert_eq!(at(5).plus(nanosecond), at(6), "rounded up");
+        assert_eq!(at(5).plus(Duration::ZERO), at(5));
+        assert_eq!(at(u64::MAX).plus(nanosecond), at(u64::MAX));
+        assert_eq!(at(5).plus(Duration::MAX), at(u64::MAX));
+        assert_eq!(at(5).minus(Duration::from_millis(2)), at(3));
+        assert_eq!(at(5).minus(Duration::MAX), Timestamp::EPOCH);
+        assert_eq!(at(5).since(at(3)), Duration::from_millis(2));
+        assert_eq!(at(3).since(at(5)), Duration::ZERO);
+        assert_eq!((at(1_999).as_secs(), at(2_000).as_secs()), (1, 2));
+    }
+}

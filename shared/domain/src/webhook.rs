@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::endpoint::Endpoint;
+use crate::header::Header;
 use crate::id::{ConfigId, WebhookId};
 use crate::secret::Secret;
 use crate::time::Timestamp;
@@ -23,21 +24,6 @@ pub struct Payload {
     pub bytes: Arc<[u8]>,
     /// What they are.
     pub kind: PayloadKind,
-}
-
-/// A header that the caller wants on the request; case and order are kept.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Header {
-    /// The name, in the caller's case.
-    pub name: String,
-    /// The value. It may be a credential, so it is never printed.
-    pub value: Secret,
-}
-
-impl std::fmt::Debug for Header {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}: [REDACTED]", self.name)
-    }
 }
 
 /// An accepted request. Immutable: what changes from hand-over to hand-over is in [`Dispatch`].
@@ -65,6 +51,17 @@ pub struct Webhook {
     pub created_at: Timestamp,
 }
 
+/// Why the last request failed. It goes along with a webhook, so that a deferral does not hide it from readers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastFailure {
+    /// When the request began.
+    pub at: Timestamp,
+    /// What it was answered with.
+    pub status: Option<u16>,
+    /// Why it failed.
+    pub error: String,
+}
+
 /// One hand-over of a webhook to a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dispatch {
@@ -80,13 +77,15 @@ pub struct Dispatch {
     pub waited: bool,
     /// The dispatch whose dead letter this life began from; 0 in the first life.
     pub replayed_from: u64,
+    /// Why the last request of this life failed.
+    pub last_failure: Option<Arc<LastFailure>>,
 }
 
 impl Dispatch {
     /// The first hand-over, made at acceptance.
     pub fn first(webhook: Arc<Webhook>) -> Self {
         let scheduled_at = webhook.created_at;
-        Self { webhook, number: 1, attempt: 1, scheduled_at, waited: false, replayed_from: 0 }
+        Self { webhook, number: 1, attempt: 1, scheduled_at, waited: false, replayed_from: 0, last_failure: None }
     }
 
     /// The next hand-over of the same attempt, no request having been made.
@@ -95,16 +94,17 @@ impl Dispatch {
         Self { number: self.number.saturating_add(1), scheduled_at: at, ..self.clone() }
     }
 
-    /// The hand-over of the next attempt.
+    /// The hand-over of the next attempt, after this one failed.
     #[must_use]
-    pub fn next_attempt(&self, at: Timestamp) -> Self {
-        Self { attempt: self.attempt.saturating_add(1), ..self.again(at) }
+    pub fn next_attempt(&self, at: Timestamp, failure: LastFailure) -> Self {
+        let last_failure = Some(Arc::new(failure));
+        Self { attempt: self.attempt.saturating_add(1), last_failure, ..self.again(at) }
     }
 
     /// The first hand-over of a new life, from the dead letter of this one.
     #[must_use]
     pub fn replay(&self, at: Timestamp) -> Self {
-        Self { attempt: 1, replayed_from: self.number, ..self.again(at) }
+        Self { attempt: 1, replayed_from: self.number, last_failure: None, ..self.again(at) }
     }
 
     /// Whether this is the last attempt that its webhook may make.

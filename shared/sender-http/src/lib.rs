@@ -1,10 +1,9 @@
 //! Port `sender` on reqwest: makes the one HTTP request of an attempt and says what the endpoint did.
 //!
-//! Called by `delivery`'s attempt use-case through [`delivery::ports::sender::Sender`], by the scheduler's probe, and by
-//! the HTTP API for [`check_headers`] and [`check_secret`].
+//! Called by `delivery`'s attempt use-case through [`delivery::ports::sender::Sender`], and by the scheduler's probe.
 //!
-//! What is deliberately absent: retries, rate limits, decisions about what an answer means (`domain` makes them), a
-//! clock (the time of the attempt is an argument), redirects, decompression, proxies (a proxy would resolve names
+//! What is deliberately absent: retries, rate limits, decisions about what an answer means and which headers and secrets
+//! can be sent (`domain` makes them), a clock (the time of the attempt is an argument), redirects, decompression, proxies (a proxy would resolve names
 //! itself, and the address check would be lost), and a DNS cache of our own.
 //!
 //! Invariants: DL-4, the accepted bytes are signed and sent without being read or copied; SE-1, no text that leaves
@@ -29,8 +28,5 @@ mod test_receiver;
 
 pub use address::{AddressPolicy, PrivateAddresses};
 pub use config::{SenderConfig, SenderError, Signatures};
-pub use headers::{HEADERS_MAX, HeaderError, HeaderReason, check_headers};
 pub use resolver::{NAME_LOOKUP_TIMEOUT, NameLookup, SystemLookup};
-pub use retry_after::RETRY_AFTER_MAX;
 pub use sender::HttpSender;
-pub use signature::{SecretError, check_secret};

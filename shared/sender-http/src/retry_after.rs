@@ -4,11 +4,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use domain::Timestamp;
+use domain::{RETRY_AFTER_MAX, Timestamp};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-
-/// The longest time that a receiver can ask for; more is read as this much.
-pub const RETRY_AFTER_MAX: Duration = Duration::from_hours(7 * 24);
 
 /// Reads how long the endpoint asks to be left alone: the longest of what it said.
 ///

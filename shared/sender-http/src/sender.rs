@@ -11,7 +11,7 @@ use bytes::Bytes;
 use delivery::ports::sender::{AddressRefused, Health, Request, Sender};
 use domain::{Endpoint, FailureKind, Outcome};
 use reqwest::header::{HeaderValue, USER_AGENT};
-use reqwest::{Client, ClientBuilder, Method, StatusCode, Url};
+use reqwest::{Client, ClientBuilder, Method, StatusCode};
 
 use crate::address::AddressPolicy;
 use crate::answer;
@@ -61,12 +61,11 @@ impl HttpSender {
     fn prepare(&self, request: &Request<'_>) -> Result<reqwest::Request, Outcome> {
         let webhook = &request.dispatch.webhook;
         let unsendable = |detail: String| failed(FailureKind::Unsendable, detail);
-        let url = Url::parse(webhook.endpoint.url());
-        let url = url.map_err(|error| unsendable(format!("not a valid URL: {error}")))?;
-        let vetted = self.policy.check_url(&url);
+        let url = webhook.endpoint.parsed();
+        let vetted = self.policy.check_url(url);
         vetted.map_err(|refused| failed(FailureKind::AddressRefused, refused.reason))?;
         let headers = self.writer.write(request).map_err(|error| unsendable(error.to_string()))?;
-        let mut prepared = reqwest::Request::new(Method::POST, url);
+        let mut prepared = reqwest::Request::new(Method::POST, url.clone());
         *prepared.headers_mut() = headers;
         let body = Body(Arc::clone(&webhook.payload.bytes));
         *prepared.body_mut() = Some(Bytes::from_owner(body).into());
@@ -75,9 +74,9 @@ impl HttpSender {
 
     /// What a health URL says; `None` when it says nothing that can be understood.
     async fn ask(&self, health_url: &Endpoint) -> Option<Health> {
-        let url = Url::parse(health_url.url()).ok()?;
-        self.policy.check_url(&url).ok()?;
-        let mut request = reqwest::Request::new(Method::GET, url);
+        let url = health_url.parsed();
+        self.policy.check_url(url).ok()?;
+        let mut request = reqwest::Request::new(Method::GET, url.clone());
         request.headers_mut().insert(USER_AGENT, self.writer.user_agent.clone());
         let mut response = self.client.execute(request).await.ok()?;
         if response.status() != StatusCode::OK {
@@ -136,9 +135,7 @@ impl Sender for HttpSender {
     }
 
     fn vet(&self, endpoint: &Endpoint) -> Result<(), AddressRefused> {
-        let url = Url::parse(endpoint.url());
-        let url = url.map_err(|error| AddressRefused { reason: format!("not a valid URL: {error}") })?;
-        self.policy.check_url(&url)
+        self.policy.check_url(endpoint.parsed())
     }
 
     async fn probe(&self, health_url: &Endpoint) -> Health {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use domain::{
     Attempt, Cause, ConfigId, DeadLetter, DeadLetterEntry, DeliveryResult, Dispatch, Endpoint, EndpointReport, Lane,
-    MAX_ATTEMPTS_DEFAULT, Next, OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Status,
-    Tally, Timestamp, WaitReason, Waiting, Webhook, WebhookId,
+    LastFailure, MAX_ATTEMPTS_DEFAULT, Next, OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position,
+    ReasonType, Status, Tally, Timestamp, WaitReason, Waiting, Webhook, WebhookId,
 };
 
 use crate::random::scramble;
@@ -101,14 +101,14 @@ pub fn numbered(dispatch: &Dispatch, number: u64) -> Dispatch {
 
 /// What waits for `due`, after a failed attempt.
 pub fn waiting(dispatch: &Dispatch, due: Timestamp) -> Waiting {
+    let error = "the endpoint answered 503".to_owned();
+    let failure = Arc::new(LastFailure { at: BEGIN, status: Some(503), error });
     Waiting {
-        dispatch: Dispatch { waited: true, scheduled_at: due, ..dispatch.clone() },
+        dispatch: Dispatch { waited: true, scheduled_at: due, last_failure: Some(failure), ..dispatch.clone() },
         lane: Lane::Fast,
         due,
         reason: WaitReason::Retry,
         gate: None,
-        last_error: Some("the endpoint answered 503".to_owned()),
-        last_status: Some(503),
     }
 }
 

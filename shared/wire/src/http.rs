@@ -13,6 +13,4 @@ mod object;
 mod secrets;
 pub mod time;
 
-pub use headers::{HEADER_BYTES_MAX, HEADERS_MAX};
 pub use mistakes::{Mistake, Refusal};
-pub use secrets::{SECRET_BYTES_MAX, SECRETS_MAX};

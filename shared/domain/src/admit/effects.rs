@@ -107,15 +107,7 @@ fn waiting(situation: &Situation<'_>, dispatch: Dispatch, reason: WaitReason) ->
         }
     };
     let gate = situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.gate).map(Gate::settled);
-    Waiting {
-        lane,
-        due: dispatch.scheduled_at,
-        dispatch: Dispatch { waited: true, ..dispatch },
-        reason,
-        gate,
-        last_error: None,
-        last_status: None,
-    }
+    Waiting { lane, due: dispatch.scheduled_at, dispatch: Dispatch { waited: true, ..dispatch }, reason, gate }
 }
 
 fn waiting_status(situation: &Situation<'_>, waiting: &Waiting, phase: Phase) -> Status {
@@ -126,5 +118,5 @@ fn waiting_status(situation: &Situation<'_>, waiting: &Waiting, phase: Phase) ->
 fn status_before(situation: &Situation<'_>, dispatch: u64) -> Status {
     let webhook = &situation.dispatch.webhook;
     let status = Status::pending(webhook.id.clone(), webhook.config_id.clone(), dispatch, situation.moment.now);
-    Status { attempts: situation.dispatch.attempt.saturating_sub(1), ..status }
+    Status { attempts: situation.dispatch.attempt.saturating_sub(1), ..status }.after(situation.dispatch)
 }

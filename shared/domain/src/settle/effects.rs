@@ -10,7 +10,7 @@ use crate::record::{Record, WaitReason, Waiting};
 use crate::settle::{Fate, Finished};
 use crate::status::{Next, Phase, Status};
 use crate::time::Timestamp;
-use crate::webhook::Dispatch;
+use crate::webhook::{Dispatch, LastFailure};
 
 pub(super) fn of(finished: &Finished<'_>, fate: Fate) -> Vec<Effect> {
     match fate {
@@ -33,13 +33,11 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
     let dispatch = finished.situation.dispatch;
     let known_gate = finished.situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.gate);
     let waiting = Waiting {
-        dispatch: Dispatch { waited: true, ..dispatch.next_attempt(at) },
+        dispatch: Dispatch { waited: true, ..dispatch.next_attempt(at, finished.failure()) },
         lane: Lane::Fast,
         due: at,
         reason: WaitReason::Retry,
         gate: finished.new_gate().or(known_gate).map(Gate::settled),
-        last_error: finished.outcome.error(),
-        last_status: finished.outcome.status(),
     };
     let next = Some(Next { due: at, attempt: waiting.dispatch.attempt });
     let status = Status { next, ..finished.status(Phase::Waiting) };
@@ -54,7 +52,7 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
 }
 
 fn moved(finished: &Finished<'_>) -> Vec<Effect> {
-    let dispatch = finished.situation.dispatch.next_attempt(finished.ended_at);
+    let dispatch = finished.situation.dispatch.next_attempt(finished.ended_at, finished.failure());
     let status = Status { dispatch: dispatch.number, ..finished.status(Phase::Pending) };
     // Records published together may survive a crash alone: a result that called the dispatch settled would then hide
     // that nothing follows it.
@@ -137,6 +135,11 @@ fn tombstone(finished: &Finished<'_>) -> Option<Effect> {
 }
 
 impl Finished<'_> {
+    fn failure(&self) -> LastFailure {
+        let error = self.outcome.error().unwrap_or_default();
+        LastFailure { at: self.situation.moment.now, status: self.outcome.status(), error }
+    }
+
     fn status(&self, phase: Phase) -> Status {
         let dispatch = self.situation.dispatch;
         let webhook = &dispatch.webhook;

@@ -82,8 +82,6 @@ async fn decisions_are_durable_before_they_count_and_what_was_parked_goes_out() 
         due: NOW,
         reason: WaitReason::Paused,
         gate: None,
-        last_error: None,
-        last_status: None,
     });
     for (decision, state, name, unparked) in [
         ("pause", OwnerState::Paused, "paused", 0),

@@ -19,8 +19,8 @@ use crate::store::shards::Shards;
 
 #[derive(Debug, Default)]
 pub(super) struct EndpointShards {
-    shards: Shards<EndpointHash, Entry>,
-    domains: Shards<String, Leases>,
+    shards: Shards<BTreeMap<EndpointHash, Entry>>,
+    domains: Shards<BTreeMap<String, Leases>>,
     troubled: Mutex<BTreeSet<EndpointHash>>,
 }
 
@@ -92,7 +92,7 @@ impl EndpointShards {
     pub(super) fn open(&self, request: &OpenRequest<'_>, holder: &str) -> Opened {
         let webhook = &request.dispatch.webhook;
         let hash = webhook.endpoint.hash();
-        let mut shard = self.shards.of(hash);
+        let mut shard = self.shards.of(hash.as_str());
         let entry = shard.entry(hash.clone()).or_default();
         let wish = Wish { holder, limit: request.endpoint_limit, now: request.now, until: request.claim.until };
         let token = request.pace.map_or(Token::Free, |pace| {
@@ -127,7 +127,7 @@ impl EndpointShards {
             }
         }
         let hash = leases.endpoint.hash();
-        let mut shard = self.shards.of(hash);
+        let mut shard = self.shards.of(hash.as_str());
         let Some(entry) = shard.get_mut(hash) else { return };
         if leases.on_endpoint {
             entry.leases.give_back(&leases.holder);
@@ -143,7 +143,7 @@ impl EndpointShards {
     pub(super) fn report(&self, report: &EndpointReport) -> Option<EndpointState> {
         let hash = report.endpoint.hash();
         let all_well = report.tally.is_all_well() && report.gate.is_none();
-        if all_well && self.shards.of(hash).get(hash).is_none_or(Entry::is_well) {
+        if all_well && self.shards.of(hash.as_str()).get(hash).is_none_or(Entry::is_well) {
             return None;
         }
         let state = self.update(hash, |entry| {
@@ -198,7 +198,7 @@ impl EndpointShards {
     }
 
     pub(super) fn unpark(&self, hash: &EndpointHash, config: &ConfigId, (id, through): (&WebhookId, u64)) {
-        if !self.shards.of(hash).contains_key(hash) {
+        if !self.shards.of(hash.as_str()).contains_key(hash) {
             return;
         }
         self.update(hash, |entry| {
@@ -221,7 +221,7 @@ impl EndpointShards {
 
     /// Changes an entry and keeps the listing of troubled endpoints in step.
     fn update<T>(&self, hash: &EndpointHash, change: impl FnOnce(&mut Entry) -> T) -> T {
-        let mut shard = self.shards.of(hash);
+        let mut shard = self.shards.of(hash.as_str());
         let entry = shard.entry(hash.clone()).or_default();
         let before = entry.is_troubled();
         let result = change(entry);
@@ -237,7 +237,7 @@ impl EndpointShards {
 #[async_trait]
 impl Endpoints for MemoryStore {
     async fn endpoint(&self, hash: &EndpointHash, now: Timestamp) -> Result<Option<EndpointView>, Fault> {
-        let shard = self.endpoints.shards.of(hash);
+        let shard = self.endpoints.shards.of(hash.as_str());
         Ok(shard.get(hash).map(|entry| EndpointView {
             hash: hash.clone(),
             url: entry.url.clone(),
@@ -262,7 +262,7 @@ impl Endpoints for MemoryStore {
     }
 
     async fn parked(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
-        let shard = self.endpoints.shards.of(hash);
+        let shard = self.endpoints.shards.of(hash.as_str());
         let parked = shard.get(hash).and_then(|entry| entry.owners.get(config)).map(|owner| &owner.parked);
         Ok(parked.map(|parked| parked.values().take(limit).cloned().collect()).unwrap_or_default())
     }

@@ -1,23 +1,23 @@
-//! A map in shards, so that neighbours do not wait for one lock.
+//! State in shards, so that neighbours do not wait for one lock.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use parking_lot::{Mutex, MutexGuard};
 
 const SHARDS: usize = 32;
 
+/// So many of `T`, each with a lock of its own; a key always finds the same one.
 #[derive(Debug)]
-pub(super) struct Shards<K, V> {
-    shards: Vec<Mutex<BTreeMap<K, V>>>,
+pub(super) struct Shards<T> {
+    shards: Vec<Mutex<T>>,
 }
 
-impl<K: Ord + Hash, V> Shards<K, V> {
+impl<T: Default> Shards<T> {
+    /// How many there are.
+    pub(super) const COUNT: usize = SHARDS;
+
     /// Locks the shard that `key` belongs to.
-    pub(super) fn of<Q>(&self, key: &Q) -> MutexGuard<'_, BTreeMap<K, V>>
-    where
-        Q: Hash + ?Sized,
-    {
+    pub(super) fn of(&self, key: &str) -> MutexGuard<'_, T> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
         let index = usize::try_from(hasher.finish() % 32).unwrap_or_default();
@@ -26,17 +26,17 @@ impl<K: Ord + Hash, V> Shards<K, V> {
     }
 
     /// Locks one shard after the other.
-    pub(super) fn each(&self) -> impl Iterator<Item = MutexGuard<'_, BTreeMap<K, V>>> {
+    pub(super) fn each(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
         self.shards.iter().map(Mutex::lock)
     }
 
     pub(super) fn wipe(&self) {
-        self.each().for_each(|mut shard| shard.clear());
+        self.each().for_each(|mut shard| *shard = T::default());
     }
 }
 
-impl<K, V> Default for Shards<K, V> {
+impl<T: Default> Default for Shards<T> {
     fn default() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::new(BTreeMap::new())).collect() }
+        Self { shards: (0..SHARDS).map(|_| Mutex::new(T::default())).collect() }
     }
 }

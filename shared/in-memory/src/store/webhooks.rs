@@ -1,6 +1,6 @@
 //! One webhook each: claim and fence, status, last attempts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use async_trait::async_trait;
 use delivery::Fault;
@@ -9,17 +9,42 @@ use domain::{
     ATTEMPTS_KEPT, Attempt, ClaimFact, ClaimRequest, ClaimState, Fence, Phase, Settlement, Status, Timestamp,
     WebhookId,
 };
-use parking_lot::Mutex;
 
 use crate::MemoryStore;
 use crate::store::shards::Shards;
 
 #[derive(Debug)]
 pub(super) struct WebhookShards {
-    shards: Shards<WebhookId, Entry>,
-    /// Finished webhooks, oldest first: what is forgotten when there are too many.
-    finished: Mutex<VecDeque<WebhookId>>,
+    shards: Shards<Shard>,
+    /// Finished webhooks that a shard keeps.
     finished_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    entries: BTreeMap<WebhookId, Entry>,
+    /// Finished webhooks, oldest first: what is forgotten when there are too many.
+    finished: VecDeque<WebhookId>,
+}
+
+impl Shard {
+    fn merge(&mut self, status: Status, attempt: Option<Attempt>, finished_max: usize) {
+        let id = status.id.clone();
+        let entry = self.entries.entry(id.clone()).or_default();
+        if let Some(attempt) = attempt {
+            entry.add_attempt(attempt);
+        }
+        if !entry.merge(status) {
+            return;
+        }
+        self.finished.push_back(id);
+        if self.finished.len() > finished_max
+            && let Some(oldest) = self.finished.pop_front()
+            && self.entries.get(&oldest).is_some_and(|entry| entry.claim.terminal)
+        {
+            self.entries.remove(&oldest);
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -56,71 +81,43 @@ impl Entry {
 
 impl WebhookShards {
     pub(super) fn new(finished_max: usize) -> Self {
-        Self { shards: Shards::default(), finished: Mutex::default(), finished_max }
+        Self { shards: Shards::default(), finished_max: finished_max.div_ceil(Shards::<Shard>::COUNT) }
     }
 
     pub(super) fn wipe(&self) {
         self.shards.wipe();
-        self.finished.lock().clear();
     }
 
     pub(super) fn claim(&self, id: &WebhookId, request: &ClaimRequest, now: Timestamp) -> ClaimFact {
-        self.shards.of(id).entry(id.clone()).or_default().claim.take(request, now)
+        self.shards.of(id.as_str()).entries.entry(id.clone()).or_default().claim.take(request, now)
     }
 
     pub(super) fn unclaim(&self, id: &WebhookId, fence: Fence) {
-        if let Some(entry) = self.shards.of(id).get_mut(id) {
+        if let Some(entry) = self.shards.of(id.as_str()).entries.get_mut(id) {
             entry.claim.give_back(fence);
         }
     }
 
     pub(super) fn settle(&self, settlement: Settlement) {
         let Settlement { fence, status, attempt } = settlement;
-        let id = status.id.clone();
-        let ended = {
-            let mut shard = self.shards.of(&id);
-            let entry = shard.entry(id.clone()).or_default();
-            if let Some(fence) = fence {
-                if !entry.claim.admits(status.settled(), fence) {
-                    return;
-                }
-                entry.claim.held = None;
+        let mut shard = self.shards.of(status.id.as_str());
+        if let Some(fence) = fence {
+            let entry = shard.entries.entry(status.id.clone()).or_default();
+            if !entry.claim.admits(status.settled(), fence) {
+                return;
             }
-            if let Some(attempt) = attempt {
-                entry.add_attempt(attempt);
-            }
-            entry.merge(status)
-        };
-        if ended {
-            self.forget_oldest(id);
+            entry.claim.held = None;
         }
+        shard.merge(status, attempt, self.finished_max);
     }
 
     pub(super) fn merge(&self, status: Status) {
-        let id = status.id.clone();
-        let ended = self.shards.of(&id).entry(id.clone()).or_default().merge(status);
-        if ended {
-            self.forget_oldest(id);
-        }
-    }
-
-    fn forget_oldest(&self, ended: WebhookId) {
-        let mut finished = self.finished.lock();
-        finished.push_back(ended);
-        if finished.len() <= self.finished_max {
-            return;
-        }
-        let Some(oldest) = finished.pop_front() else { return };
-        drop(finished);
-        let mut shard = self.shards.of(&oldest);
-        if shard.get(&oldest).is_some_and(|entry| entry.claim.terminal) {
-            shard.remove(&oldest);
-        }
+        self.shards.of(status.id.as_str()).merge(status, None, self.finished_max);
     }
 
     fn status(&self, id: &WebhookId) -> Option<Status> {
-        let shard = self.shards.of(id);
-        let entry = shard.get(id)?;
+        let shard = self.shards.of(id.as_str());
+        let entry = shard.entries.get(id)?;
         let status = entry.status.clone()?;
         let taken_up = entry.claim.held.as_ref().is_some_and(|(dispatch, ..)| *dispatch == status.dispatch);
         let phase = if status.phase == Phase::Pending && taken_up { Phase::Delivering } else { status.phase };
@@ -135,7 +132,7 @@ impl Statuses for MemoryStore {
     }
 
     async fn attempts(&self, id: &WebhookId) -> Result<Option<Vec<Attempt>>, Fault> {
-        let shard = self.webhooks.shards.of(id);
-        Ok(shard.get(id).filter(|entry| entry.status.is_some()).map(|entry| entry.attempts.clone()))
+        let shard = self.webhooks.shards.of(id.as_str());
+        Ok(shard.entries.get(id).filter(|entry| entry.status.is_some()).map(|entry| entry.attempts.clone()))
     }
 }

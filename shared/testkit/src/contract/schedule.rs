@@ -64,7 +64,6 @@ pub async fn x13_member_and_record_move_together(store: &Store) {
         gate: Some(domain::Gate::new(at(3), at(4))),
         lane: domain::Lane::Slow,
         reason: domain::WaitReason::Gate,
-        last_status: None,
         ..waiting(&Dispatch { attempt: 4, ..numbered(&dispatch(), 9) }, at(5))
     };
     put(store, &entry).await;

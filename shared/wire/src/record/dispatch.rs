@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use domain::{ConfigId, Dispatch, Endpoint, Header, MAX_ATTEMPTS_MAX, Webhook, WebhookId};
+use domain::{ConfigId, Dispatch, Endpoint, Header, LastFailure, MAX_ATTEMPTS_MAX, Webhook, WebhookId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -54,6 +54,27 @@ pub(super) struct DispatchValue<'a> {
     waited: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
     replayed_from: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_failure: Option<FailureValue<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FailureValue<'a> {
+    at: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(borrow)]
+    error: Cow<'a, str>,
+}
+
+impl<'a> FailureValue<'a> {
+    fn of(failure: &'a LastFailure) -> Self {
+        Self { at: Time(failure.at), status: failure.status, error: failure.error.as_str().into() }
+    }
+
+    fn into_failure(self) -> LastFailure {
+        LastFailure { at: self.at.0, status: self.status, error: self.error.into_owned() }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -102,11 +123,12 @@ impl<'a> DispatchValue<'a> {
             dispatch: dispatch.number,
             waited: dispatch.waited,
             replayed_from: dispatch.replayed_from,
+            last_failure: dispatch.last_failure.as_deref().map(FailureValue::of),
         }
     }
 
     /// Makes the dispatch, if the fields hold what they must.
-    pub(super) fn into_dispatch(self) -> Result<Dispatch, Unreadable> {
+    pub(super) fn into_dispatch(mut self) -> Result<Dispatch, Unreadable> {
         positive("attempt", u64::from(self.attempt))?;
         positive("dispatch", self.dispatch)?;
         Ok(Dispatch {
@@ -115,6 +137,7 @@ impl<'a> DispatchValue<'a> {
             scheduled_at: self.scheduled_at.0,
             waited: self.waited,
             replayed_from: self.replayed_from,
+            last_failure: self.last_failure.take().map(FailureValue::into_failure).map(Arc::new),
             webhook: Arc::new(self.into_webhook()?),
         })
     }

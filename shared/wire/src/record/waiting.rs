@@ -29,10 +29,6 @@ struct WaitingValue<'a> {
     reason: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gate: Option<GateValue>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_error: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_status: Option<u16>,
 }
 
 /// Writes a value.
@@ -44,8 +40,6 @@ pub(crate) fn encode(waiting: &Waiting) -> Vec<u8> {
         due: Time(waiting.due),
         reason: waiting.reason.code().into(),
         gate: waiting.gate.map(GateValue::of),
-        last_error: waiting.last_error.as_deref().map(Cow::from),
-        last_status: waiting.last_status,
     };
     json::write(&value, dispatch::room(&waiting.dispatch).saturating_add(ROOM_BESIDE_DISPATCH))
 }
@@ -59,7 +53,5 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Waiting, Unreadable> {
         due: value.due.0,
         reason: WaitReason::read(&value.reason)?,
         gate: value.gate.map(GateValue::into_gate),
-        last_error: value.last_error.map(Cow::into_owned),
-        last_status: value.last_status,
     })
 }

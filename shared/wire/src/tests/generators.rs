@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, Next,
+    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, LastFailure, Next,
     OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Secret, Status, Timestamp,
     Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
@@ -94,14 +94,17 @@ fn webhook() -> impl Strategy<Value = Webhook> {
 }
 
 fn dispatch() -> impl Strategy<Value = Dispatch> {
-    (webhook(), 1_u64.., 1_u32.., time(), any::<bool>(), any::<u64>()).prop_map(
-        |(webhook, number, attempt, scheduled_at, waited, replayed_from)| Dispatch {
+    let failure =
+        (time(), of(any::<u16>()), text()).prop_map(|(at, status, error)| LastFailure { at, status, error });
+    (webhook(), 1_u64.., 1_u32.., time(), any::<bool>(), any::<u64>(), of(failure)).prop_map(
+        |(webhook, number, attempt, scheduled_at, waited, replayed_from, last_failure)| Dispatch {
             webhook: Arc::new(webhook),
             number,
             attempt,
             scheduled_at,
             waited,
             replayed_from,
+            last_failure: last_failure.map(Arc::new),
         },
     )
 }
@@ -150,18 +153,8 @@ pub(super) fn gate() -> impl Strategy<Value = Gate> {
 }
 
 fn waiting() -> impl Strategy<Value = Waiting> {
-    let last = (of(text()), of(any::<u16>()));
-    (dispatch(), member::<Lane>(), time(), member::<WaitReason>(), of(gate()), last).prop_map(
-        |(dispatch, lane, due, reason, gate, (last_error, last_status))| Waiting {
-            dispatch,
-            lane,
-            due,
-            reason,
-            gate,
-            last_error,
-            last_status,
-        },
-    )
+    (dispatch(), member::<Lane>(), time(), member::<WaitReason>(), of(gate()))
+        .prop_map(|(dispatch, lane, due, reason, gate)| Waiting { dispatch, lane, due, reason, gate })
 }
 
 fn dead_letter() -> impl Strategy<Value = DeadLetter> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, Next,
+    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, LastFailure, Next,
     OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Secret, Status, Timestamp,
     Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
@@ -64,7 +64,17 @@ pub(super) fn bare_dispatch() -> Dispatch {
 pub(super) fn dispatch() -> Dispatch {
     let webhook =
         Arc::new(webhook(payload("{\"b\":1.10, \"a\": [1e308,\"\\ud800 \u{e9}\"],\"b\":9007199254740993}")));
-    Dispatch { number: 4, attempt: 3, scheduled_at: later(30_123), waited: true, replayed_from: 2, webhook }
+    let error = "the endpoint answered 503".to_owned();
+    let last_failure = Some(Arc::new(LastFailure { at: later(29_000), status: Some(503), error }));
+    Dispatch {
+        number: 4,
+        attempt: 3,
+        scheduled_at: later(30_123),
+        waited: true,
+        replayed_from: 2,
+        last_failure,
+        webhook,
+    }
 }
 
 pub(super) fn attempt() -> Attempt {
@@ -102,8 +112,6 @@ pub(super) fn waiting() -> Waiting {
         due: later(90_000),
         reason: WaitReason::Retry,
         gate: Some(gate()),
-        last_error: Some("the endpoint answered 503".to_owned()),
-        last_status: Some(503),
     }
 }
 
@@ -150,13 +158,13 @@ pub(super) fn result() -> DeliveryResult {
 
 /// Every kind of record by the name of its golden file.
 pub(super) fn records() -> Vec<(&'static str, Record)> {
-    let parked = Waiting { reason: WaitReason::Paused, gate: None, last_error: None, last_status: None, ..waiting() };
+    let parked = Waiting { reason: WaitReason::Paused, gate: None, ..waiting() };
     let delivered = Attempt { status: Some(200), error: None, ..attempt() };
     let done = Status { phase: Phase::Delivered, next: None, last_error: None, last_status: Some(200), ..status() };
     vec![
         ("pending", Record::Dispatch(Lane::Fast, dispatch())),
         ("pending-bare-binary", Record::Dispatch(Lane::Fast, bare_dispatch())),
-        ("slow", Record::Dispatch(Lane::Slow, dispatch().next_attempt(later(60_000)))),
+        ("slow", Record::Dispatch(Lane::Slow, dispatch().again(later(60_000)))),
         ("result-retry", Record::Result(result())),
         ("result-delivered", Record::Result(DeliveryResult { attempt: delivered, status: done, ..result() })),
         ("dead-letter", Record::DeadLetter(dead_letter())),

@@ -47,7 +47,7 @@ async fn endless_interim_answers_do_not_move_the_deadline() {
 }
 
 #[tokio::test]
-async fn the_deadline_covers_the_body_and_the_status_counts() {
+async fn p20_the_deadline_covers_the_body_and_the_status_counts() {
     for reply in [Reply::Hang(OK_HEAD.to_vec()), Reply::Trickle(OK_HEAD.to_vec())] {
         let receiver = Receiver::start(reply).await;
         let timeout = Duration::from_millis(300);
@@ -70,7 +70,7 @@ async fn a_slow_body_holds_nobody_up_to_the_deadline() {
 }
 
 #[tokio::test]
-async fn huge_answers_are_not_read() {
+async fn p20_huge_answers_are_not_read() {
     let chunked = b"HTTP/1.1 500 Oops\r\nTransfer-Encoding: chunked\r\n\r\n3FFFFFFF\r\n".to_vec();
     let until_close = b"HTTP/1.1 500 Oops\r\n\r\n".to_vec();
     let announced = b"HTTP/1.1 500 Oops\r\nContent-Length: 1000000000\r\n\r\n".to_vec();
@@ -106,7 +106,7 @@ async fn bodies_beyond_the_bounds_cost_the_connection() {
 }
 
 #[tokio::test]
-async fn nothing_is_decompressed() {
+async fn p20_nothing_is_decompressed() {
     let bomb = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8bab";
     assert_eq!(answer_to(bomb).await.excerpt, "\u{1f}\u{fffd}ab");
 }
@@ -120,7 +120,7 @@ async fn a_status_counts_although_its_body_breaks() {
 }
 
 #[tokio::test]
-async fn strange_headers_are_still_an_answer() {
+async fn p23_strange_headers_are_still_an_answer() {
     let reply = b"HTTP/1.1 429 Too Many \xe9\r\nX-Latin: caf\xe9\r\nX-Bytes: \xff\xfe\r\nBad Name : x\r\n\
         Retry-After: soon\r\nretry-after: 120\r\nRETRY-AFTER: 1.5\r\nContent-Length: 0\r\n\r\n";
     let answer = answer_to(reply).await;
@@ -128,7 +128,7 @@ async fn strange_headers_are_still_an_answer() {
 }
 
 #[tokio::test]
-async fn redirects_are_never_followed() {
+async fn p24_redirects_are_never_followed() {
     let sender = local_sender();
     let target = Receiver::answering("200 OK", "").await;
     for status in [300_u16, 301, 302, 303, 304, 307, 308] {

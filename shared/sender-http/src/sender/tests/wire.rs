@@ -74,7 +74,7 @@ async fn what_is_signed_is_what_arrives() {
 }
 
 #[tokio::test]
-async fn bodies_are_never_rewritten() {
+async fn w13_bodies_are_never_rewritten() {
     let receiver = Receiver::answering("200 OK", "").await;
     let sender = local_sender();
     let digits = "7".repeat(100);
@@ -110,7 +110,7 @@ async fn binary_payloads_say_so() {
 }
 
 #[tokio::test]
-async fn the_callers_headers_replace_ours_and_nothing_is_doubled() {
+async fn p23_the_callers_headers_replace_ours_and_nothing_is_doubled() {
     let request = received(&[
         ("user-AGENT", "mine/2"),
         ("CONTENT-type", "application/cloudevents+json"),

@@ -138,13 +138,11 @@ fn headers_that_cannot_be_sent_are_refused_by_name() {
     ] {
         assert_eq!(refused(&with(&format!("\"headers\":{{{header}}}"))), [field], "{header}");
     }
-    let large = "v".repeat(HEADER_BYTES);
+    let large = "v".repeat(domain::HEADER_BYTES_MAX);
     assert_eq!(refused(&with(&format!("\"headers\":{{\"X-A\":\"{large}\"}}"))), ["/headers"]);
     let many: Vec<_> = (0..101).map(|index| format!("\"x-{index}\":\"1\"")).collect();
     assert_eq!(refused(&with(&format!("\"headers\":{{{}}}", many.join(",")))), ["/headers"]);
 }
-
-const HEADER_BYTES: usize = crate::http::HEADER_BYTES_MAX;
 
 #[test]
 fn secrets_are_refused_without_being_shown() {

@@ -1,0 +1,227 @@
+//! What each answer holds: times, permits, changes of state, causes.
+
+use super::*;
+use crate::entropy::Entropy;
+use crate::facts::Moment;
+use crate::lane::LanePolicy;
+use crate::samples::{FENCE, NOW, at};
+use crate::status::Cause;
+use proptest::prelude::*;
+
+fn permit(scene: &Scene) -> Permit {
+    let admission = admit(&scene.situation());
+    let (Admission::Send(permit) | Admission::Probe(_, permit)) = admission else { panic!("{admission:?}") };
+    permit
+}
+
+fn transition(scene: &Scene) -> Transition {
+    let admission = admit(&scene.situation());
+    let Admission::Probe(transition, _) = admission else { panic!("{admission:?}") };
+    transition
+}
+
+fn deferred(scene: &Scene) -> Timestamp {
+    let admission = admit(&scene.situation());
+    let Admission::Defer(until, _) = admission else { panic!("{admission:?}") };
+    until
+}
+
+#[test]
+fn a_permit_holds_the_lanes_timeout_and_the_last_attempt_the_full_one() {
+    let seconds = |scene: Scene| permit(&scene).timeout.as_secs();
+    assert_eq!(seconds(Scene::new().attempt(1, 5)), 5);
+    assert_eq!(seconds(Scene::new().attempt(4, 5)), 5);
+    assert_eq!(seconds(Scene::new().attempt(5, 5)), 30, "nothing would follow it");
+    assert_eq!(seconds(Scene::new().attempt(1, 1)), 30);
+    assert_eq!(seconds(Scene::slow().attempt(1, 5)), 30);
+}
+
+#[test]
+fn a_request_needs_its_timeout_and_the_margin() {
+    for (scene, needed) in [
+        (Scene::new(), Duration::from_secs(10)),
+        (Scene::new().attempt(5, 5), Duration::from_secs(35)),
+        (Scene::slow(), Duration::from_secs(35)),
+    ] {
+        let with = |remaining| Scene { moment: Moment { remaining, ..scene.moment }, ..scene.clone() };
+        assert_eq!(answer(&with(Some(needed))), "send");
+        assert_eq!(answer(&with(Some(needed.saturating_sub(Duration::from_nanos(1))))), "hand back: no time");
+        assert_eq!(answer(&with(Some(Duration::ZERO))), "hand back: no time");
+        assert_eq!(answer(&with(None)), "send", "nothing ends a server");
+    }
+}
+
+#[test]
+fn a_store_that_failed_may_be_told_to_be_trusted() {
+    let mut scene = Scene::new();
+    scene.facts.endpoint = None;
+    assert_eq!(answer(&scene), "hand back: store failed");
+    scene.policy.on_store_failure = OnStoreFailure::Open;
+    assert_eq!(answer(&scene), "send");
+    scene.facts.claim = ClaimFact::Unknown;
+    assert_eq!((permit(&scene).fence, permit(&scene).cause), (None, Cause::Unclaimed));
+}
+
+#[test]
+fn each_request_has_a_cause() {
+    let taken = |takeover| ClaimFact::Taken { fence: FENCE, takeover };
+    for (claim, attempt, replayed_from, cause) in [
+        (taken(false), 1, 0, Cause::First),
+        (taken(false), 2, 0, Cause::Retry),
+        (taken(false), 1, 4, Cause::Replay),
+        (taken(false), 2, 4, Cause::Retry),
+        (taken(true), 1, 0, Cause::Takeover),
+        (taken(true), 3, 4, Cause::Takeover),
+        (ClaimFact::Unknown, 1, 0, Cause::Unclaimed),
+        (ClaimFact::Unknown, 2, 4, Cause::Unclaimed),
+    ] {
+        let mut scene = Scene::new().attempt(attempt, 5);
+        (scene.facts.claim, scene.dispatch.replayed_from) = (claim, replayed_from);
+        assert_eq!(permit(&scene).cause, cause, "{claim:?} {attempt} {replayed_from}");
+        assert_eq!(permit(&scene).fence.is_some(), claim != ClaimFact::Unknown);
+    }
+}
+
+#[test]
+fn cb_1_the_first_after_the_rest_is_the_probe() {
+    let opened = Circuit::Open { since: NOW.minus(Duration::from_mins(5)) };
+    let half = Circuit::HalfOpen { successes: 1, probe_until: None };
+    let lost = Circuit::HalfOpen { successes: 1, probe_until: Some(NOW) };
+    for (scene, lease) in
+        [(Scene::new(), later(10)), (Scene::new().attempt(5, 5), later(35)), (Scene::slow(), later(35))]
+    {
+        for (circuit, successes) in [(opened, 0), (half, 1), (lost, 1)] {
+            let mut scene = scene.clone();
+            scene.endpoint().circuit = circuit;
+            let expected = Transition {
+                endpoint: scene.dispatch.webhook.endpoint.clone(),
+                version: 3,
+                circuit: Circuit::HalfOpen { successes, probe_until: Some(lease) },
+                gate: None,
+            };
+            assert_eq!(transition(&scene), expected, "a probe's lease outlives its request");
+            assert_eq!(permit(&scene).probes, Probes { circuit: true, gate: false });
+            scene.endpoint().circuit = expected.circuit;
+            assert_eq!(answer(&scene), "defer circuit", "the rest waits for it");
+        }
+    }
+}
+
+#[test]
+fn rt_1_the_first_at_an_open_gate_is_the_probe() {
+    let gate = Gate::new(NOW, later(60));
+    let mut scene = Scene::new();
+    scene.endpoint().gate = Some(gate);
+    let probed = transition(&scene);
+    assert_eq!((probed.version, probed.circuit), (3, Circuit::default()));
+    assert_eq!(probed.gate, Some(Gate { probe_until: Some(later(10)), ..gate }));
+    assert_eq!(permit(&scene).probes, Probes { circuit: false, gate: true });
+    scene.endpoint().gate = probed.gate;
+    assert_eq!(answer(&scene), "defer gate", "the rest waits for it");
+    for open in [Gate { confirmed: true, ..gate }, Gate::new(at(0), NOW)] {
+        scene.endpoint().gate = Some(open);
+        assert_eq!((answer(&scene), permit(&scene).probes), ("send", Probes::default()));
+    }
+}
+
+#[test]
+fn one_request_may_be_both_probes() {
+    let mut scene = Scene::new();
+    scene.endpoint().gate = Some(Gate::new(NOW, later(60)));
+    scene.endpoint().circuit = Circuit::HalfOpen { successes: 0, probe_until: None };
+    assert_eq!(permit(&scene).probes, Probes { circuit: true, gate: true });
+    let probed = transition(&scene);
+    assert_eq!(probed.circuit, Circuit::HalfOpen { successes: 0, probe_until: Some(later(10)) });
+    assert_eq!(probed.gate.and_then(|gate| gate.probe_until), Some(later(10)));
+}
+
+#[test]
+fn times_of_deferrals() {
+    let drawn = |scene: &Scene| {
+        [0, u64::MAX].map(|bits| {
+            let moment = Moment { entropy: Entropy::new(bits), ..scene.moment };
+            deferred(&Scene { moment, ..scene.clone() })
+        })
+    };
+    let mut scene = Scene::new();
+    scene.endpoint().gate = Some(Gate::new(later(60), later(90)));
+    assert_eq!(drawn(&scene), [later(60), later(90)], "RT-1: within the window");
+    let mut scene = Scene::new();
+    scene.endpoint().circuit = Circuit::Open { since: NOW };
+    assert_eq!(drawn(&scene), [later(300), later(360)], "P3: not in lockstep");
+    let mut scene = Scene::slow();
+    scene.facts.on_endpoint = LeaseFact::Full;
+    let interval = Duration::from_millis(50);
+    assert_eq!(drawn(&scene), [NOW.plus(interval), later(30).plus(interval)]);
+    scene.facts.token = Token::Wait(later(2));
+    assert_eq!(drawn(&scene), [later(2); 2], "its turn");
+    scene.facts.claim = ClaimFact::Held { until: later(9) };
+    assert_eq!(drawn(&scene), [later(9); 2]);
+}
+
+fn any_circuit() -> impl Strategy<Value = Circuit> {
+    let span = 0_u64..700_000;
+    let past = span.clone().prop_map(|ms| NOW.minus(Duration::from_millis(ms)));
+    let probe = proptest::option::of(span.prop_map(|ms| at(NOW.as_ms() - 350_000 + ms)));
+    prop_oneof![
+        past.clone().prop_map(|since| Circuit::Closed { since }),
+        past.prop_map(|since| Circuit::Open { since }),
+        (0_u32..3, probe).prop_map(|(successes, probe_until)| Circuit::HalfOpen { successes, probe_until }),
+    ]
+}
+
+fn any_gate() -> impl Strategy<Value = Gate> {
+    let probe = proptest::option::of(0_u64..200_000);
+    (0_u64..200_000, 0_u64..200_000, probe, any::<bool>()).prop_map(|(opens, width, probe, confirmed)| {
+        let from = |ms: u64| at(NOW.as_ms() - 100_000 + ms);
+        let (opens_at, window_end) = (from(opens), from(opens + width));
+        Gate { opens_at, window_end, probe_until: probe.map(from), confirmed }
+    })
+}
+
+proptest! {
+    #[test]
+    fn cb_1_and_rt_1_nothing_is_sent_where_it_must_not_be(
+        circuit in any_circuit(), gate in proptest::option::of(any_gate()), slow: bool, bits: u64
+    ) {
+        let mut scene = if slow { Scene::slow() } else { Scene::new() };
+        (scene.endpoint().circuit, scene.endpoint().gate) = (circuit, gate);
+        scene.moment.entropy = Entropy::new(bits);
+        let closed = gate.is_some_and(|gate| NOW < gate.opens_at);
+        match admit(&scene.situation()) {
+            Admission::Send(permit) => {
+                prop_assert!(!closed && permit.probes == Probes::default());
+                let passes = matches!(circuit, Circuit::Closed { .. });
+                prop_assert!(passes);
+            }
+            Admission::Probe(change, permit) => {
+                prop_assert!(!closed && (permit.probes.circuit || permit.probes.gate));
+                let half = matches!(change.circuit, Circuit::HalfOpen { probe_until: Some(until), .. } if until > NOW);
+                prop_assert_eq!(permit.probes.circuit, half);
+                prop_assert_eq!(permit.probes.circuit, !matches!(circuit, Circuit::Closed { .. }));
+            }
+            Admission::Defer(until, WaitReason::Gate) => {
+                let gate = gate.expect("a gate");
+                prop_assert!(until >= gate.opens_at && until >= NOW && until <= gate.window_end.max(NOW));
+            }
+            Admission::Defer(until, WaitReason::Circuit) => prop_assert!(until > NOW),
+            other @ (Admission::Divert(_)
+            | Admission::Defer(..)
+            | Admission::Park(_)
+            | Admission::Drop(_)
+            | Admission::HandBack(_)) => prop_assert!(false, "{:?}", other),
+        }
+    }
+
+    #[test]
+    fn a_permit_never_outlasts_what_remains(remaining_ms in 0_u64..60_000, fast in 1_u64..30_000, attempt in 1_u32..=5) {
+        let mut scene = Scene::new().attempt(attempt, 5);
+        let timeouts = (Duration::from_millis(fast), Duration::from_secs(30));
+        scene.policy.lanes = LanePolicy::new(timeouts.0, timeouts.1, 20.0).unwrap();
+        let remaining = Duration::from_millis(remaining_ms);
+        scene.moment.remaining = Some(remaining);
+        if answer(&scene) == "send" {
+            prop_assert!(permit(&scene).timeout + SETTLE_MARGIN <= remaining);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The change of an endpoint's state that follows its writes: trips, probes, gates.
+
+use super::*;
+use crate::circuit::Circuit;
+use crate::samples::later;
+use crate::tally::Bucket;
+
+const ENDED: Timestamp = crate::samples::at(NOW.as_ms() + 100);
+const CIRCUIT: Probes = Probes { circuit: true, gate: false };
+const GATE: Probes = Probes { circuit: false, gate: true };
+const BOTH: Probes = Probes { circuit: true, gate: true };
+const REST: Duration = Duration::from_mins(1);
+
+fn state(circuit: Circuit, gate: Option<Gate>) -> EndpointState {
+    EndpointState { version: 8, circuit, gate, buckets: Vec::new() }
+}
+
+fn half(successes: u32) -> Circuit {
+    Circuit::HalfOpen { successes, probe_until: Some(later(10)) }
+}
+
+/// What follows, as circuit and gate.
+fn change(probes: Probes, outcome: Outcome, state: &EndpointState) -> Option<(Circuit, Option<Gate>)> {
+    let request = Request::new(Scene::new(), outcome).probing(probes);
+    assert_eq!(request.ended_at, ENDED);
+    let change = follow_up(&request.finished(), state)?;
+    assert_eq!((change.version, &change.endpoint), (8, &request.scene.dispatch.webhook.endpoint));
+    Some((change.circuit, change.gate))
+}
+
+#[test]
+fn a_closed_circuit_trips_at_the_threshold_whoever_sees_it() {
+    let counted = |failures, successes| {
+        let tally = Tally { failures, successes, slow: 0 };
+        EndpointState { buckets: vec![Bucket { start: NOW, tally }], ..state(Circuit::default(), None) }
+    };
+    let opened = Some((Circuit::Open { since: ENDED }, None));
+    assert_eq!(change(Probes::default(), answered(500), &counted(4, 0)), None);
+    assert_eq!(change(Probes::default(), answered(500), &counted(5, 0)), opened);
+    assert_eq!(change(Probes::default(), answered(500), &counted(5, 5)), None);
+    assert_eq!(change(Probes::default(), answered(200), &counted(5, 4)), opened, "the one who saw it died");
+    assert_eq!(change(GATE, answered(500), &counted(5, 0)), opened, "a gate's probe counts like any other");
+}
+
+#[test]
+fn cb_1_only_the_probe_moves_a_circuit_that_is_not_closed() {
+    for circuit in [Circuit::Open { since: NOW }, half(1), Circuit::HalfOpen { successes: 1, probe_until: None }] {
+        for outcome in [answered(200), answered(404), answered(500), resting(503, REST)] {
+            assert_eq!(change(Probes::default(), outcome, &state(circuit, None)), None, "{circuit:?}");
+        }
+    }
+}
+
+#[test]
+fn a_circuits_probe_closes_it_step_by_step_or_opens_it_again() {
+    let closed = Circuit::Closed { since: ENDED };
+    let free = |successes| Circuit::HalfOpen { successes, probe_until: None };
+    for (outcome, successes, expected) in [
+        (answered(200), 0, free(1)),
+        (answered(200), 1, closed),
+        (answered(404), 0, free(1)),
+        (answered(410), 1, closed),
+        (answered(500), 1, Circuit::Open { since: ENDED }),
+        (failed(FailureKind::Connect), 0, Circuit::Open { since: ENDED }),
+        (resting(503, REST), 1, free(1)),
+        (failed(FailureKind::Timeout), 1, free(1)),
+        (failed(FailureKind::Unsendable), 0, free(0)),
+    ] {
+        let found = change(CIRCUIT, outcome.clone(), &state(half(successes), None));
+        assert_eq!(found, Some((expected, None)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_circuits_probe_that_comes_late_changes_nothing() {
+    for circuit in [Circuit::default(), Circuit::Open { since: NOW }] {
+        for outcome in [answered(200), answered(500)] {
+            assert_eq!(change(CIRCUIT, outcome, &state(circuit, None)), None);
+        }
+    }
+}
+
+#[test]
+fn a_gates_probe_opens_it_or_makes_room_for_the_next() {
+    let closed = Circuit::default();
+    let gate = Gate::new(NOW, later(90));
+    let probed = state(closed, Some(Gate { probe_until: Some(later(10)), ..gate }));
+    for (outcome, left) in [
+        (answered(200), None),
+        (answered(404), None),
+        (answered(500), Some(gate)),
+        (failed(FailureKind::Timeout), Some(gate)),
+        (failed(FailureKind::Unsendable), Some(gate)),
+    ] {
+        assert_eq!(change(GATE, outcome.clone(), &probed), Some((closed, left)), "{outcome:?}");
+        assert_eq!(change(Probes::default(), outcome, &probed), None, "who did not probe opens nothing");
+    }
+    assert_eq!(change(GATE, answered(200), &state(closed, None)), None, "somebody opened it before");
+}
+
+#[test]
+fn rt_1_a_gate_that_was_asked_for_meanwhile_stays() {
+    let new = Gate::new(ENDED.plus(REST), ENDED.plus(REST * 2));
+    for outcome in [answered(200), answered(500), resting(429, REST)] {
+        assert_eq!(change(GATE, outcome, &state(Circuit::default(), Some(new))), None);
+    }
+    let at_once = Gate::new(ENDED, later(2));
+    assert_eq!(change(GATE, resting(429, Duration::ZERO), &state(Circuit::default(), Some(at_once))), None);
+}
+
+#[test]
+fn one_request_may_be_both_probes() {
+    let gate = Gate::new(NOW, later(90));
+    let probed = state(half(1), Some(Gate { probe_until: Some(later(10)), ..gate }));
+    let changed = change(BOTH, answered(200), &probed);
+    assert_eq!(changed, Some((Circuit::Closed { since: ENDED }, None)));
+    assert_eq!(change(BOTH, answered(500), &probed), Some((Circuit::Open { since: ENDED }, Some(gate))));
+}
+
+#[test]
+fn cb_1_a_probe_that_outlasted_its_lease_frees_nobody_elses() {
+    let anothers = Circuit::HalfOpen { successes: 0, probe_until: Some(later(40)) };
+    let gate = Gate { probe_until: Some(later(40)), ..Gate::new(later(0), later(90)) };
+    for outcome in [answered(200), answered(500)] {
+        assert_eq!(change(BOTH, outcome, &state(anothers, Some(gate))), None);
+    }
+}
+
+#[test]
+fn a_gate_that_has_opened_by_itself_is_forgotten() {
+    let over = Gate::new(Timestamp::EPOCH, NOW);
+    let confirmed = Gate { confirmed: true, ..Gate::new(NOW, later(90)) };
+    for gate in [over, confirmed] {
+        let forgotten = Some((Circuit::default(), None));
+        assert_eq!(change(Probes::default(), answered(200), &state(Circuit::default(), Some(gate))), forgotten);
+    }
+}
+
+#[test]
+fn tn_1_a_status_that_one_webhook_wants_retried_says_nothing_about_everybodys_endpoint() {
+    let mut scene = Scene::new();
+    let mut webhook = (*scene.dispatch.webhook).clone();
+    webhook.retry_on_status = vec![404];
+    scene.dispatch.webhook = std::sync::Arc::new(webhook);
+    let request = Request::new(scene, resting(404, REST));
+    let report = request.finished().report();
+    assert_eq!((report.tally.failures, report.gate), (0, None));
+    let Fate::Retried(at) = request.fate() else { panic!("its own wish is granted") };
+    assert!(at >= ENDED.plus(REST), "RT-1: and its Retry-After heeded");
+}

@@ -1,0 +1,219 @@
+//! What each fate wants done, in which order, and what the records say.
+
+use super::*;
+use crate::dead_letter::{DeadLetter, DeadLetterEntry};
+use crate::effect::Settlement;
+use crate::owner::{OwnerDecision, OwnerState};
+use crate::samples::{assert_order, later, waiting, words};
+use crate::status::{Next, Phase};
+
+fn found<T>(effects: &[Effect], pick: fn(&Effect) -> Option<&T>) -> &T {
+    effects.iter().find_map(pick).expect("an effect of this kind")
+}
+
+fn result(effects: &[Effect]) -> &DeliveryResult {
+    found(effects, |effect| if let Effect::Publish(Record::Result(result)) = effect { Some(result) } else { None })
+}
+
+fn settlement(effects: &[Effect]) -> &Settlement {
+    found(
+        effects,
+        |effect| if let Effect::Write(Write::Settle(settlement)) = effect { Some(settlement) } else { None },
+    )
+}
+
+fn letter(effects: &[Effect]) -> &DeadLetter {
+    found(
+        effects,
+        |effect| if let Effect::Publish(Record::DeadLetter(letter)) = effect { Some(letter) } else { None },
+    )
+}
+
+/// One outcome for each fate.
+fn outcomes() -> [Outcome; 6] {
+    [
+        answered(200),
+        answered(500),
+        failed(FailureKind::Timeout),
+        answered(404),
+        answered(410),
+        failed(FailureKind::AddressRefused),
+    ]
+}
+
+fn effects(outcome: Outcome) -> Vec<Effect> {
+    Request::new(Scene::new(), outcome).settle().effects
+}
+
+#[test]
+fn durable_first_hot_state_second_forgetting_last() {
+    let end = ["publish result", "settle", "report", "release"];
+    for outcome in outcomes() {
+        let request = Request::new(Scene::new(), outcome.clone());
+        let expected = match code(request.fate()) {
+            "delivered" => end.to_vec(),
+            "retried" => vec!["publish result", "publish waiting", "schedule", "settle", "report", "release"],
+            "moved" => [&["publish to slow"][..], &end].concat(),
+            "gone" => [&["publish letter", "publish owner", "index", "decide"][..], &end].concat(),
+            _ => [&["publish letter", "index"][..], &end].concat(),
+        };
+        assert_order(&request.settle().effects);
+        assert_eq!(words(&request.settle().effects), expected, "{outcome:?}");
+    }
+}
+
+#[test]
+fn dl_3_a_tombstone_only_when_it_is_over_and_it_waited() {
+    for outcome in outcomes() {
+        for waited in [false, true] {
+            let mut scene = Scene::new();
+            scene.dispatch.waited = waited;
+            let effects = Request::new(scene, outcome.clone()).settle().effects;
+            assert_order(&effects);
+            let terminal = settlement(&effects).status.phase.is_terminal();
+            let forgotten = words(&effects).contains(&"publish tombstone");
+            assert_eq!(forgotten, terminal && waited, "{outcome:?}, waited: {waited}");
+            assert_eq!(words(&effects).last() == Some(&"publish tombstone"), forgotten, "the very last");
+        }
+    }
+}
+
+#[test]
+fn each_request_is_told_once_and_settled_with_its_fence() {
+    for outcome in outcomes() {
+        let mut scene = Scene::new().attempt(3, 5);
+        scene.dispatch.number = 9;
+        let request = Request::new(scene, outcome.clone());
+        let effects = request.settle().effects;
+        let Settlement { fence, status, attempt } = settlement(&effects);
+        let result = result(&effects);
+        assert_eq!((*fence, attempt.as_ref()), (Some(FENCE), Some(&result.attempt)));
+        let attempt = &result.attempt;
+        assert_eq!((attempt.number, attempt.dispatch, attempt.cause, attempt.at), (3, 9, Cause::First, NOW));
+        assert_eq!((attempt.status, attempt.error.clone()), (outcome.status(), outcome.error()));
+        assert_eq!((status.attempts, status.last_attempt_at, status.updated_at), (3, Some(NOW), request.ended_at));
+        assert_eq!((status.last_status, status.last_error.clone()), (outcome.status(), outcome.error()));
+        assert_eq!(result.is_success(), code(request.fate()) == "delivered");
+        assert_eq!(result.url, "https://a.example/hooks", "SE-1: no query");
+    }
+}
+
+#[test]
+fn a_result_says_how_far_its_dispatch_came() {
+    for (outcome, phase) in [
+        (answered(200), Phase::Delivered),
+        (answered(500), Phase::Waiting),
+        (answered(404), Phase::Dead),
+        (answered(410), Phase::Dead),
+    ] {
+        let effects = effects(outcome);
+        assert_eq!((result(&effects).status.phase, result(&effects).status.dispatch), (phase, 1));
+        assert_eq!(result(&effects).status, settlement(&effects).status);
+    }
+}
+
+#[test]
+fn the_result_of_a_moved_dispatch_does_not_claim_that_it_is_settled() {
+    let effects = effects(failed(FailureKind::Timeout));
+    let told = &result(&effects).status;
+    assert_eq!(
+        (told.dispatch, told.phase, told.settled()),
+        (1, Phase::Delivering, 0),
+        "the record may survive alone"
+    );
+    let settled = &settlement(&effects).status;
+    assert_eq!((settled.dispatch, settled.phase, settled.settled()), (2, Phase::Pending, 1));
+    let Effect::Publish(Record::Dispatch(_, next)) = &effects[0] else { panic!("{effects:?}") };
+    let request = Request::new(Scene::new(), failed(FailureKind::Timeout));
+    assert_eq!((next.number, next.attempt, next.scheduled_at), (2, 2, request.ended_at), "at once");
+}
+
+#[test]
+fn a_retry_waits_with_its_reason_and_its_endpoints_gate() {
+    let known = Gate { probe_until: Some(later(5)), ..Gate::new(later(0), later(9)) };
+    let mut scene = Scene::slow();
+    scene.endpoint().gate = Some(known);
+    let request = Request::new(scene.clone(), answered(500));
+    let waits = waiting(&request.settle().effects);
+    let Fate::Retried(at) = request.fate() else { panic!("not retried") };
+    assert_eq!((waits.due, waits.lane, waits.reason.code()), (at, crate::lane::Lane::Fast, "retry"));
+    assert_eq!((waits.dispatch.number, waits.dispatch.attempt), (2, 2));
+    let failure = waits.dispatch.last_failure.clone().unwrap();
+    assert_eq!((failure.status, failure.error.as_str()), (Some(500), "the endpoint answered 500"));
+    assert_eq!(waits.gate, Some(known.settled()), "the gate as last seen");
+    assert_eq!(settlement(&request.settle().effects).status.next, Some(Next { due: at, attempt: 2 }));
+    let rested = Request::new(scene, resting(503, Duration::from_mins(1)));
+    let asked = rested.finished().report().gate;
+    assert!(
+        asked.is_some_and(|gate| waiting(&rested.settle().effects).gate == Some(gate)),
+        "the gate just asked for"
+    );
+}
+
+#[test]
+fn a_dead_letter_says_why() {
+    let excerpt = Outcome::Answered(Answer { status: 500, excerpt: "boom".to_owned(), ..Answer::default() });
+    let redirect = Some("https://b.example/".to_owned());
+    let redirect = Outcome::Answered(Answer { status: 302, location: redirect, ..Answer::default() });
+    for (outcome, reason_type, reason, body) in [
+        (
+            excerpt,
+            ReasonType::Exhausted,
+            "all 2 attempts failed, the last one: the endpoint answered 500",
+            Some("boom"),
+        ),
+        (failed(FailureKind::Dns), ReasonType::Exhausted, "all 2 attempts failed, the last one: it failed", None),
+        (answered(404), ReasonType::Unrecoverable, "the endpoint answered 404", None),
+        (redirect, ReasonType::Unrecoverable, "redirects are not followed: 302 to https://b.example/", None),
+        (failed(FailureKind::Unsendable), ReasonType::Unrecoverable, "it failed", None),
+        (failed(FailureKind::AddressRefused), ReasonType::AddressRefused, "it failed", None),
+        (
+            answered(410),
+            ReasonType::Gone,
+            "the endpoint answered 410: it wants no more webhooks and is disabled",
+            None,
+        ),
+    ] {
+        let request = Request::new(Scene::new().attempt(2, 2), outcome);
+        let effects = request.settle().effects;
+        let letter = letter(&effects);
+        assert_eq!((letter.reason_type, letter.reason.as_str()), (reason_type, reason));
+        assert_eq!((letter.response_body.as_deref(), letter.at), (body, request.ended_at));
+        assert_eq!((letter.last_error.clone(), letter.status), (request.outcome.error(), request.outcome.status()));
+        assert_eq!(letter.dispatch, request.scene.dispatch);
+        let entry: &DeadLetterEntry =
+            found(
+                &effects,
+                |effect| if let Effect::Write(Write::Index(entry)) = effect { Some(entry) } else { None },
+            );
+        assert_eq!(*entry, crate::rebuild::index_entry(letter, entry.position), "RB-1: as a rebuild finds it");
+    }
+}
+
+#[test]
+fn a_410_disables_the_endpoint_for_its_tenant() {
+    let request = Request::new(Scene::new(), answered(410));
+    let webhook = &request.scene.dispatch.webhook;
+    let expected = OwnerDecision {
+        endpoint: webhook.endpoint.hash().clone(),
+        config_id: webhook.config_id.clone(),
+        state: OwnerState::Gone,
+        decided_at: request.ended_at,
+    };
+    let effects = request.settle().effects;
+    assert!(effects.contains(&Effect::Publish(Record::Owner(expected.clone()))));
+    assert!(effects.contains(&Effect::Write(Write::Decide(expected))));
+}
+
+#[test]
+fn ln_1_leases_are_given_back_and_the_token_is_not() {
+    for outcome in outcomes() {
+        let effects = Request::new(Scene::slow(), outcome).settle().effects;
+        let given =
+            found(
+                &effects,
+                |effect| if let Effect::Write(Write::Release(leases)) = effect { Some(leases) } else { None },
+            );
+        assert_eq!((given.on_endpoint, given.on_domain, given.unused_token), (true, false, None), "it was used");
+    }
+}
