@@ -7,17 +7,32 @@ use cargo_metadata::{DependencyKind, Metadata, Package};
 use crate::metadata;
 
 /// What each crate of ours may name of ours. Whoever adds a crate draws its arrows here.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("delivery", &["domain"]),
     ("clock-system", &["delivery", "domain"]),
     ("http-api", &["delivery", "domain", "wire"]),
     ("in-memory", &["delivery", "domain"]),
+    ("log-kafka", &["delivery", "domain", "wire"]),
     ("sender-http", &["delivery", "domain"]),
     ("settings", &["domain"]),
+    ("store-redis", &["delivery", "domain", "wire"]),
     ("testkit", &["delivery", "domain"]),
-    ("howk-dev", &["clock-system", "delivery", "domain", "http-api", "in-memory", "sender-http", "settings"]),
+    (
+        "howk-dev",
+        &[
+            "clock-system",
+            "delivery",
+            "domain",
+            "http-api",
+            "in-memory",
+            "log-kafka",
+            "sender-http",
+            "settings",
+            "store-redis",
+        ],
+    ),
     ("howk-tests", ANY),
     ("howk-load", ANY),
 ];

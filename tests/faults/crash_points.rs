@@ -1,4 +1,5 @@
-//! Every crash point: for each decision and each k, stop after effect k, let others take over, and nothing is lost.
+//! Every crash point: for each decision and each k, stop after effect k, let others take over, and nothing is lost
+//! (P9, DL-1).
 
 use std::time::Duration;
 

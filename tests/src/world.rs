@@ -250,7 +250,7 @@ fn backend(log: &Arc<MemoryLog>, store: &Arc<MemoryStore>, witness: &Arc<Witness
         dead_letters: Arc::<MemoryStore>::clone(store),
         stats: Arc::<MemoryStore>::clone(store),
         recovery: Arc::<MemoryStore>::clone(store),
-        join: Arc::new(move |topic| vec![Arc::new(feeds.join(topic))]),
+        join: Arc::new(move |topic| Ok(vec![Arc::new(feeds.join(topic))])),
     }
 }
 

@@ -74,7 +74,7 @@ pub fn consumers(
 ) -> anyhow::Result<Vec<Consumer>> {
     let permits = Arc::new(Semaphore::new(usize::try_from(settings.delivery.concurrency)?));
     let per_key = usize::try_from(settings.kafka.per_key_parallelism.max(1))?;
-    let feeds = (system.backend.join)(Topic::of_lane(lane));
+    let feeds = (system.backend.join)(Topic::of_lane(lane))?;
     Ok(feeds
         .into_iter()
         .map(|feed| Consumer {

@@ -7,7 +7,8 @@ use clap::Parser;
 /// The whole of howk in one process: API, both lanes, scheduler and reconciler over an in-memory log and store.
 ///
 /// Nothing needs to be installed. Webhooks live as long as the process: on SIGINT or SIGTERM it stops accepting, works
-/// off what is pending, and says what still waits. A second signal ends it at once.
+/// off what is pending, and says what still waits. A second signal ends it at once. With --kafka and --redis it works on
+/// those, together with any number of its kind, and what waits outlives it.
 ///
 /// Settings come from HOWK_* variables and a YAML file; `--help-settings` lists them all.
 ///
@@ -31,6 +32,15 @@ pub struct Cli {
     /// Show howk at work: a receiver that succeeds, fails, throttles, hangs and is down; ends by itself within a minute.
     #[arg(long)]
     pub demo: bool,
+
+    /// Brokers of a Kafka to work on instead of the in-memory log, as host:port,...; needs --redis and a build with
+    /// `--features services`. Its topics are made where they are missing.
+    #[arg(long, value_name = "BROKERS", value_delimiter = ',', requires = "redis", conflicts_with = "demo")]
+    pub kafka: Vec<String>,
+
+    /// A Redis in cluster mode to work on instead of the in-memory store, as host:port; needs --kafka.
+    #[arg(long, value_name = "ADDR", requires = "kafka")]
+    pub redis: Option<String>,
 
     /// Print every setting with its variable, default, bounds and meaning, and exit.
     #[arg(long)]

@@ -53,19 +53,20 @@ impl Consumer {
     /// Works until told to stop, then finishes what is under way.
     pub async fn run(self) {
         let mut backlog = Backlog::default();
-        let mut under_way = FuturesUnordered::new();
+        let (mut under_way, mut committing) = (FuturesUnordered::new(), FuturesUnordered::new());
         let mut read = self.read();
         loop {
             while let Some((key, record)) = backlog.start(self.per_key) {
                 under_way.push(self.settle(key, record));
             }
+            if committing.is_empty() {
+                // Whatever was settled while the last commits were under way is committed together.
+                committing.extend(backlog.commits().map(|position| self.commit(position)));
+            }
             tokio::select! {
                 biased;
-                Some((key, position)) = under_way.next() => {
-                    if let Some(commit) = backlog.settled(&key, position) {
-                        self.commit(commit).await;
-                    }
-                }
+                Some((key, position)) = under_way.next() => backlog.settled(&key, position),
+                Some(()) = committing.next() => {}
                 () = self.stop.cancelled() => break,
                 records = &mut read, if backlog.unsettled() < UNSETTLED_MAX => {
                     backlog.add(records);
@@ -74,10 +75,10 @@ impl Consumer {
             }
         }
         while let Some((key, position)) = under_way.next().await {
-            if let Some(commit) = backlog.settled(&key, position) {
-                self.commit(commit).await;
-            }
+            backlog.settled(&key, position);
         }
+        committing.extend(backlog.commits().map(|position| self.commit(position)));
+        committing.collect::<()>().await;
     }
 
     /// Reads records once the hot state is whole, however long that takes.
@@ -143,6 +144,8 @@ struct Backlog {
     waiting: BTreeMap<Key, Tenant>,
     ready: VecDeque<Key>,
     partitions: BTreeMap<u32, Partition>,
+    /// What may be committed of each partition.
+    to_commit: BTreeMap<u32, u64>,
     unsettled: usize,
 }
 
@@ -207,23 +210,29 @@ impl Backlog {
         None
     }
 
-    /// Notes a record as settled and returns what may be committed now.
-    fn settled(&mut self, key: &Key, position: Option<Position>) -> Option<Position> {
+    /// Notes a record as settled, or as given up without a position.
+    fn settled(&mut self, key: &Key, position: Option<Position>) {
         if let Some(tenant) = self.waiting.get_mut(key) {
             tenant.under_way = tenant.under_way.saturating_sub(1);
-            if tenant.records.is_empty() && tenant.under_way == 0 {
-                self.waiting.remove(key);
-            } else if !tenant.records.is_empty() {
+            if !tenant.records.is_empty() {
                 self.ready.push_back(key.clone());
+            } else if tenant.under_way == 0 {
+                self.waiting.remove(key);
             }
         }
         self.unsettled = self.unsettled.saturating_sub(1);
-        let Position { partition, offset } = position?;
-        let state = self.partitions.get_mut(&partition)?;
+        let Some(Position { partition, offset }) = position else { return };
+        let Some(state) = self.partitions.get_mut(&partition) else { return };
         let was_first = state.unsettled.first() == Some(&offset);
         state.unsettled.remove(&offset);
-        let commit = state.unsettled.first().copied().unwrap_or(state.next);
-        was_first.then_some(Position { partition, offset: commit })
+        if was_first {
+            self.to_commit.insert(partition, state.unsettled.first().copied().unwrap_or(state.next));
+        }
+    }
+
+    /// Takes what may be committed now: of each partition the contiguous part that is settled.
+    fn commits(&mut self) -> impl Iterator<Item = Position> + use<> {
+        std::mem::take(&mut self.to_commit).into_iter().map(|(partition, offset)| Position { partition, offset })
     }
 }
 
@@ -255,10 +264,13 @@ mod tests {
         backlog.add(vec![record(7), record(8), record(9)]);
         let started: Vec<_> = std::iter::from_fn(|| backlog.start(1)).collect();
         assert_eq!(started.len(), 3);
-        let at = |offset| Some(Position { partition: 0, offset });
-        assert_eq!(backlog.settled(&alone(8), at(8)), None, "7 is not settled yet");
-        assert_eq!(backlog.settled(&alone(7), at(7)), at(9));
-        assert_eq!(backlog.settled(&alone(9), at(9)), at(10));
+        let at = |offset| Position { partition: 0, offset };
+        backlog.settled(&alone(8), Some(at(8)));
+        assert_eq!(backlog.commits().next(), None, "7 is not settled yet");
+        backlog.settled(&alone(7), Some(at(7)));
+        assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(9)]);
+        backlog.settled(&alone(9), Some(at(9)));
+        assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(10)]);
         assert_eq!(backlog.unsettled(), 0);
     }
 }

@@ -9,7 +9,10 @@ pub mod cli;
 pub mod consumer;
 pub mod demo;
 pub mod dry;
+pub mod dump;
 pub mod policy;
 pub mod server;
+#[cfg(feature = "services")]
+pub mod services;
 pub mod system;
 pub mod telemetry;

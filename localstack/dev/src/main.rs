@@ -34,6 +34,11 @@ fn main() -> ExitCode {
 }
 
 fn adjusted(cli: &Cli, mut settings: Settings) -> Settings {
+    if let Some(redis) = &cli.redis {
+        settings.kafka.brokers.clone_from(&cli.kafka);
+        settings.redis.addr.clone_from(redis);
+        settings.redis.cluster = true;
+    }
     settings.api.port = cli.port.unwrap_or(if cli.demo { 0 } else { settings.api.port });
     if cli.demo { demo::settings(settings) } else { settings }
 }
@@ -59,25 +64,43 @@ async fn run(cli: &Cli, settings: &Settings) -> anyhow::Result<()> {
     let metrics = telemetry::start_metrics()?;
     let shown: Vec<String> = settings.effective().iter().map(ToString::to_string).collect();
     tracing::info!("settings:\n  {}", shown.join("\n  "));
-    let (backend, store) = Backend::in_memory(&limits(settings)?);
+    let (backend, store) = backend(cli, settings).await?;
     let system = System::new(settings, backend, if cli.dry { Sending::Dry } else { Sending::Real })?;
     let server = Server::start(&system, settings, metrics).await?;
     tracing::info!("serving {}", server.url);
-    let outcome = serve(cli, &system, &server.url, &store).await;
+    let outcome = serve(store.filter(|_| cli.demo), &system, &server.url).await;
     tokio::select! {
         () = server.shut_down(&system) => outcome,
         again = asked_to_stop() => again.and_then(|()| anyhow::bail!("stopped at once, at the second signal")),
     }
 }
 
-async fn serve(cli: &Cli, system: &System, url: &str, store: &Arc<MemoryStore>) -> anyhow::Result<()> {
-    if !cli.demo {
-        return asked_to_stop().await;
-    }
+/// Serves until asked to stop, or plays the demo on the store that it may lose.
+async fn serve(stage: Option<Arc<MemoryStore>>, system: &System, url: &str) -> anyhow::Result<()> {
+    let Some(store) = stage else { return asked_to_stop().await };
     tokio::select! {
-        played = demo::play(url, system, store) => played,
+        played = demo::play(url, system, &store) => played,
         stopped = asked_to_stop() => stopped.and_then(|()| anyhow::bail!("the demo was stopped")),
     }
+}
+
+async fn backend(cli: &Cli, settings: &Settings) -> anyhow::Result<(Backend, Option<Arc<MemoryStore>>)> {
+    if cli.redis.is_some() {
+        return Ok((services(settings).await?, None));
+    }
+    let (backend, store) = Backend::in_memory(&limits(settings)?);
+    Ok((backend, Some(store)))
+}
+
+#[cfg(feature = "services")]
+async fn services(settings: &Settings) -> anyhow::Result<Backend> {
+    howk_dev::services::connect(settings).await
+}
+
+#[cfg(not(feature = "services"))]
+#[expect(clippy::unused_async, reason = "the build with services waits for them")]
+async fn services(_settings: &Settings) -> anyhow::Result<Backend> {
+    anyhow::bail!("this build knows no Kafka and Redis: build it with --features services")
 }
 
 fn limits(settings: &Settings) -> anyhow::Result<MemoryLimits> {

@@ -3,7 +3,8 @@
 use anyhow::Context;
 use delivery::endpoints::HealthUrls;
 use domain::{
-    CircuitPolicy, Endpoint, InflightLimits, LanePolicy, OnStoreFailure, Policy, ReleasePolicy, RetryPolicy,
+    CircuitPolicy, Endpoint, InflightLimits, LanePolicy, OnStoreFailure, Policy, ReleasePolicy, ResponseBody,
+    RetryPolicy,
 };
 use settings::Settings;
 
@@ -33,6 +34,7 @@ pub fn policy(settings: &Settings) -> anyhow::Result<Policy> {
             settings::OnStoreFailure::Closed => OnStoreFailure::Closed,
             settings::OnStoreFailure::Open => OnStoreFailure::Open,
         },
+        response_body: if settings.dlq.include_response_body { ResponseBody::Kept } else { ResponseBody::Dropped },
     })
 }
 

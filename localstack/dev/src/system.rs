@@ -26,6 +26,7 @@ use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig, Sig
 use settings::Settings;
 
 use crate::dry::DrySender;
+use crate::dump::DumpingSender;
 use crate::policy::{health_urls, policy};
 
 /// Log and hot state.
@@ -48,8 +49,11 @@ pub struct Backend {
     /// Whether the hot state is whole.
     pub recovery: Arc<dyn Recovery>,
     /// Joins the consumer group of a lane's topic, once for each consumer.
-    pub join: Arc<dyn Fn(Topic) -> Vec<Arc<dyn Feed>> + Send + Sync>,
+    pub join: Arc<Join>,
 }
+
+/// Joins the consumer group of a lane's topic, with one member for each consumer.
+pub type Join = dyn Fn(Topic) -> anyhow::Result<Vec<Arc<dyn Feed>>> + Send + Sync;
 
 impl std::fmt::Debug for Backend {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -62,8 +66,8 @@ impl Backend {
     pub fn in_memory(limits: &MemoryLimits) -> (Self, Arc<MemoryStore>) {
         let (log, store) = (Arc::new(MemoryLog::new(limits)), Arc::new(MemoryStore::new(limits)));
         let (members, feeds) = (limits.partitions.max(1), Arc::clone(&log));
-        let join = move |topic| -> Vec<Arc<dyn Feed>> {
-            (0..members).map(|_| -> Arc<dyn Feed> { Arc::new(feeds.join(topic)) }).collect()
+        let join = move |topic| -> anyhow::Result<Vec<Arc<dyn Feed>>> {
+            Ok((0..members).map(|_| -> Arc<dyn Feed> { Arc::new(feeds.join(topic)) }).collect())
         };
         let backend = Self {
             log,
@@ -137,6 +141,7 @@ impl System {
             Sending::Real => Arc::new(HttpSender::new(sender_config(settings))?),
             Sending::Dry => Arc::new(DrySender),
         };
+        let sender = if settings.delivery.dump_requests { Arc::new(DumpingSender(sender)) } else { sender };
         let edges = Edges { sender, clock: Arc::new(SystemClock), random: Arc::new(SystemRandom) };
         Self::wire(settings, backend, edges)
     }

@@ -51,7 +51,7 @@ pub use id::{ConfigId, EndpointHash, IdError, WebhookId};
 pub use lane::{Lane, LanePolicy, Pace, SETTLE_MARGIN, Token, Tokens};
 pub use outcome::{Answer, EXCERPT_BYTES_MAX, FailureKind, Outcome, Verdict};
 pub use owner::{OwnerDecision, OwnerState};
-pub use policy::{InflightLimits, OnStoreFailure, Policy};
+pub use policy::{InflightLimits, OnStoreFailure, Policy, ResponseBody};
 pub use policy_error::PolicyError;
 pub use rebuild::{index_entry, rebuild};
 pub use record::{DeliveryResult, Record, Topic, WaitReason, Waiting};

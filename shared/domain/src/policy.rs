@@ -41,6 +41,16 @@ impl Default for InflightLimits {
     }
 }
 
+/// Whether a dead letter keeps the beginning of the last answer's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResponseBody {
+    /// It is kept.
+    #[default]
+    Kept,
+    /// It may hold what must not be stored: it is not.
+    Dropped,
+}
+
 /// Everything that the decisions go by.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policy {
@@ -56,4 +66,6 @@ pub struct Policy {
     pub inflight: InflightLimits,
     /// What to do when the circuit is unknown.
     pub on_store_failure: OnStoreFailure,
+    /// What a dead letter keeps of the last answer.
+    pub response_body: ResponseBody,
 }

@@ -76,7 +76,7 @@ async fn howk_round(options: &AcceptOptions, batch: u32, metrics: RenderMetrics)
     let system = howk::system(&settings, &howk::limits()).await?;
     let ready = Arc::new(AtomicBool::new(true));
     let mut served = Served::start(howk_dev::api::router(&system, &settings, metrics, ready)?).await?;
-    served.drain((system.backend.join)(Topic::Pending));
+    served.drain((system.backend.join)(Topic::Pending)?);
     against(options, batch, served).await
 }
 

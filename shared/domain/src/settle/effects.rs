@@ -6,6 +6,7 @@ use crate::gate::Gate;
 use crate::lane::Lane;
 use crate::outcome::Outcome;
 use crate::owner::{OwnerDecision, OwnerState};
+use crate::policy::ResponseBody;
 use crate::record::{Record, WaitReason, Waiting};
 use crate::settle::{Fate, Finished};
 use crate::status::{Next, Phase, Status};
@@ -109,8 +110,9 @@ fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
         ReasonType::Gone => format!("{cause}: it wants no more webhooks and is disabled"),
         ReasonType::Unrecoverable | ReasonType::AddressRefused | ReasonType::Undecodable => cause,
     };
+    let kept = finished.situation.policy.response_body == ResponseBody::Kept;
     let response_body = match finished.outcome {
-        Outcome::Answered(answer) if !answer.excerpt.is_empty() => Some(answer.excerpt.clone()),
+        Outcome::Answered(answer) if kept && !answer.excerpt.is_empty() => Some(answer.excerpt.clone()),
         Outcome::Answered(_) | Outcome::Failed { .. } => None,
     };
     DeadLetter {

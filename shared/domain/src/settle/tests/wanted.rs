@@ -217,3 +217,18 @@ fn ln_1_leases_are_given_back_and_the_token_is_not() {
         assert_eq!((given.on_endpoint, given.on_domain, given.unused_token), (true, false, None), "it was used");
     }
 }
+
+#[test]
+fn a_dead_letter_keeps_the_answers_body_only_where_it_may() {
+    for (policy, kept) in [(crate::policy::ResponseBody::Kept, true), (crate::policy::ResponseBody::Dropped, false)] {
+        let mut scene = Scene::new();
+        scene.policy.response_body = policy;
+        let answer = Answer { status: 400, excerpt: "bad".to_owned(), ..Answer::default() };
+        let settled = Request::new(scene, Outcome::Answered(answer)).settle();
+        let letter = settled.effects.into_iter().find_map(|effect| match effect {
+            Effect::Publish(Record::DeadLetter(letter)) => Some(letter),
+            Effect::Publish(_) | Effect::Write(_) => None,
+        });
+        assert_eq!(letter.unwrap().response_body.is_some(), kept);
+    }
+}

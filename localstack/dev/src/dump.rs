@@ -1,0 +1,39 @@
+//! `delivery.dump_requests`: logs every request in full, but for what may be a credential.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use delivery::ports::sender::{AddressRefused, Health, Request, Sender};
+use domain::{Endpoint, Outcome};
+
+/// Logs requests on their way to another sender.
+pub struct DumpingSender(pub Arc<dyn Sender>);
+
+impl std::fmt::Debug for DumpingSender {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("DumpingSender").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Sender for DumpingSender {
+    async fn send(&self, request: Request<'_>) -> Outcome {
+        let webhook = &request.dispatch.webhook;
+        let body = String::from_utf8_lossy(&webhook.payload.bytes);
+        tracing::info!(
+            webhook_id = %webhook.id, url = webhook.endpoint.shown(), attempt = request.dispatch.attempt,
+            headers = ?webhook.headers, %body, "request",
+        );
+        let outcome = self.0.send(request).await;
+        tracing::info!(webhook_id = %webhook.id, ?outcome, "answer");
+        outcome
+    }
+
+    fn vet(&self, endpoint: &Endpoint) -> Result<(), AddressRefused> {
+        self.0.vet(endpoint)
+    }
+
+    async fn probe(&self, health_url: &Endpoint) -> Health {
+        self.0.probe(health_url).await
+    }
+}

@@ -1,0 +1,99 @@
+//! Several servers on one Kafka and Redis: they share the work, and one that is killed is taken over.
+#![cfg(feature = "services")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use testkit::receiver::FakeReceiver;
+
+/// Webhooks that are accepted before the kill.
+const COUNT: usize = 1000;
+/// Attempts at a condition, [`PAUSE`] apart: a membership and a claim run out well before.
+const PATIENCE: u32 = 900;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A server process, killed when the test ends.
+struct Server {
+    process: Child,
+    url: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+fn variable(name: &str) -> String {
+    #[expect(clippy::disallowed_methods, reason = "the script that starts the services says where they are")]
+    let value = std::env::var(name);
+    value.unwrap_or_else(|_| panic!("{name} is not set: start the services with localstack/services up"))
+}
+
+async fn start(prefix: &str) -> Server {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let topics = ["PENDING", "SLOW", "RESULTS", "DEADLETTER", "SCRIPTS", "STATE"];
+    let process = Command::new(env!("CARGO_BIN_EXE_howk-dev"))
+        .args(["--port", &port.to_string(), "--kafka", &variable("HOWK_KAFKA_BROKERS")])
+        .args(["--redis", &variable("HOWK_REDIS_ADDR")])
+        .env_clear()
+        .envs(topics.map(|topic| (format!("HOWK_KAFKA_TOPICS_{topic}"), format!("{prefix}.{topic}"))))
+        .env("HOWK_KAFKA_CONSUMER_GROUP", prefix)
+        .env("HOWK_KAFKA_PER_KEY_PARALLELISM", "16")
+        .env("HOWK_LOG_LEVEL", "warn")
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let server = Server { process, url: format!("http://127.0.0.1:{port}") };
+    let ready = format!("{}/ready", server.url);
+    until("the server is ready", async || reqwest::get(&ready).await.is_ok_and(|answer| answer.status() == 200))
+        .await;
+    server
+}
+
+async fn until(what: &str, condition: impl AsyncFn() -> bool) {
+    for _ in 0..PATIENCE {
+        if condition().await {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    panic!("waited in vain until {what}");
+}
+
+async fn enqueue(server: &Server, receiver: &FakeReceiver, batch: usize) {
+    let item = |n| format!(r#"{{"endpoint":"{}","payload":{n}}}"#, receiver.url(&format!("/{}", n % 10)));
+    let items: Vec<String> = (0..100).map(item).collect();
+    let body = format!(r#"{{"webhooks":[{}]}}"#, items.join(","));
+    let url = format!("{}/webhooks/tenant-{}/enqueue/batch", server.url, batch % 8);
+    let answer = reqwest::Client::new().post(url).body(body).send().await.unwrap();
+    assert_eq!(answer.status(), 202, "{}", answer.text().await.unwrap());
+}
+
+fn received(receiver: &FakeReceiver) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for request in receiver.requests() {
+        *counts.entry(request.header("webhook-id").unwrap()).or_default() += 1;
+    }
+    counts
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_server_is_taken_over_and_nothing_is_lost() {
+    let prefix = format!("takeover-{}", std::process::id());
+    // Chooses the TLS provider of the process, which the test's own client needs too.
+    drop(sender_http::HttpSender::new(sender_http::SenderConfig::default()).unwrap());
+    let receiver = FakeReceiver::start().await;
+    let (doomed, survivor) = (start(&prefix).await, start(&prefix).await);
+    for batch in 0..COUNT / 100 {
+        enqueue(&doomed, &receiver, batch).await;
+    }
+    drop(doomed);
+    until("every webhook has arrived", async || received(&receiver).len() >= COUNT).await;
+    let extra: usize = received(&receiver).values().map(|count| count - 1).sum();
+    assert!(extra <= 64, "at most what the killed one had under way is sent again: {extra}");
+    drop(survivor);
+}

@@ -1,0 +1,221 @@
+//! Settings that librdkafka's clients are built from, and the context that each of them reports to.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use delivery::{Fault, FaultKind};
+use domain::Topic;
+use rdkafka::client::OAuthToken;
+use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
+use rdkafka::error::KafkaError;
+use rdkafka::{ClientContext, Statistics};
+
+use crate::config::{Auth, KafkaConfig, TokenSource};
+use crate::fault;
+
+/// Above the largest `max.message.bytes` of any topic, so that the topic decides. The client counts before compression.
+const RECORD_BYTES_MAX: u32 = 64 << 20;
+/// One wait for an event.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What every client needs.
+fn base(config: &KafkaConfig) -> ClientConfig {
+    let mut base = ClientConfig::new();
+    base.set_log_level(RDKafkaLogLevel::Warning)
+        .set("client.id", "howk")
+        .set("bootstrap.servers", config.brokers.join(","))
+        .set("socket.keepalive.enable", "true")
+        .set("socket.timeout.ms", ms(config.request_timeout))
+        .set("reconnect.backoff.ms", "50")
+        .set("reconnect.backoff.max.ms", "1000")
+        .set("message.max.bytes", RECORD_BYTES_MAX.to_string())
+        .set("receive.message.max.bytes", (RECORD_BYTES_MAX * 2).to_string());
+    sign_in(config, &mut base);
+    base
+}
+
+fn sign_in(config: &KafkaConfig, client: &mut ClientConfig) {
+    let security = &config.security;
+    let protocol = match (&security.auth, security.tls) {
+        (Auth::None, false) => "plaintext",
+        (Auth::None, true) => "ssl",
+        (Auth::Scram(_) | Auth::Tokens(_), false) => "sasl_plaintext",
+        (Auth::Scram(_) | Auth::Tokens(_), true) => "sasl_ssl",
+    };
+    client.set("security.protocol", protocol);
+    match &security.auth {
+        Auth::None => {}
+        Auth::Scram(scram) => {
+            client
+                .set("sasl.mechanism", "SCRAM-SHA-512")
+                .set("sasl.username", &scram.username)
+                .set("sasl.password", scram.password.reveal());
+        }
+        Auth::Tokens(_) => {
+            client.set("sasl.mechanism", "OAUTHBEARER");
+        }
+    }
+    if let Some(file) = security.ca_file.as_deref().filter(|_| security.tls) {
+        client.set("ssl.ca.location", file);
+    }
+}
+
+/// For the admin client.
+pub(crate) fn admin(config: &KafkaConfig) -> ClientConfig {
+    base(config)
+}
+
+/// For the producer: it places keys as Java's clients do, and no retry of its own doubles or reorders a record.
+pub(crate) fn producer(config: &KafkaConfig) -> ClientConfig {
+    let producer = &config.producer;
+    let mut client = base(config);
+    client
+        .set("acks", "all")
+        .set("enable.idempotence", "true")
+        .set("partitioner", "murmur2_random")
+        .set("compression.type", producer.compression.name())
+        .set("linger.ms", (producer.linger.as_secs_f64() * 1000.0).to_string())
+        .set("batch.size", producer.batch_bytes_max.to_string())
+        .set("message.timeout.ms", ms(producer.timeout))
+        .set("queue.buffering.max.kbytes", (producer.queue_bytes_max / 1024).max(1).to_string());
+    client
+}
+
+/// For a consumer that is told what to read. It never joins its group.
+pub(crate) fn reader(config: &KafkaConfig) -> ClientConfig {
+    let mut client = consumer(config, &group(config, Topic::Pending));
+    client.set("enable.partition.eof", "true").set("fetch.wait.max.ms", "10").set("fetch.error.backoff.ms", "100");
+    client
+}
+
+/// For a member of the group of a topic.
+pub(crate) fn member(config: &KafkaConfig, topic: Topic) -> ClientConfig {
+    let membership = &config.group;
+    let mut client = consumer(config, &group(config, topic));
+    client
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("session.timeout.ms", ms(membership.session_timeout))
+        .set("heartbeat.interval.ms", ms(membership.heartbeat_interval))
+        .set("max.poll.interval.ms", ms(membership.rebalance_timeout.max(membership.session_timeout)))
+        .set("fetch.min.bytes", config.consumer.fetch_bytes_min.to_string())
+        .set("fetch.wait.max.ms", ms(config.consumer.fetch_wait))
+        .set("topic.metadata.refresh.interval.ms", "30000");
+    client
+}
+
+/// For a client that asks about the group of a topic without being in it.
+pub(crate) fn asker(config: &KafkaConfig, topic: Topic) -> ClientConfig {
+    let mut client = base(config);
+    client.set("group.id", group(config, topic)).set("enable.auto.commit", "false");
+    client
+}
+
+fn consumer(config: &KafkaConfig, group: &str) -> ClientConfig {
+    let bytes = config.consumer.queue_bytes_max;
+    let mut client = base(config);
+    client
+        .set("group.id", group)
+        .set("auto.offset.reset", "earliest")
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("queued.max.messages.kbytes", (bytes / 1024).max(1).to_string())
+        .set("fetch.message.max.bytes", bytes.min(1 << 20).to_string())
+        .set("fetch.queue.backoff.ms", "10");
+    client
+}
+
+/// The group of a topic's consumers.
+pub(crate) fn group(config: &KafkaConfig, topic: Topic) -> String {
+    let suffix = if topic == Topic::Slow { "-slow" } else { "" };
+    format!("{}{suffix}", config.group.name)
+}
+
+fn ms(duration: Duration) -> String {
+    duration.as_millis().max(1).to_string()
+}
+
+/// Takes a client's reports: its log goes to ours, and tokens come from their source.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    tokens: Option<Arc<dyn TokenSource>>,
+    signed: AtomicBool,
+}
+
+impl Reports {
+    pub(crate) fn new(config: &KafkaConfig) -> Self {
+        let tokens = match &config.security.auth {
+            Auth::Tokens(source) => Some(Arc::clone(source)),
+            Auth::None | Auth::Scram(_) => None,
+        };
+        Self { tokens, signed: AtomicBool::new(false) }
+    }
+
+    fn lacks_token(&self) -> bool {
+        self.tokens.is_some() && !self.signed.load(Ordering::Relaxed)
+    }
+}
+
+impl ClientContext for Reports {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        match level {
+            RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical | RDKafkaLogLevel::Error => {
+                tracing::warn!(facility, message, "Kafka client");
+            }
+            RDKafkaLogLevel::Warning | RDKafkaLogLevel::Notice | RDKafkaLogLevel::Info | RDKafkaLogLevel::Debug => {
+                tracing::debug!(facility, message, "Kafka client");
+            }
+        }
+    }
+
+    fn stats(&self, _: Statistics) {}
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(%error, reason, "Kafka client");
+    }
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        let token = self.tokens.as_ref().ok_or("no source of tokens")?.token()?;
+        self.signed.store(true, Ordering::Relaxed);
+        Ok(OAuthToken {
+            token: token.value.reveal().to_owned(),
+            principal_name: token.principal,
+            lifetime_ms: i64::try_from(token.expires_at.as_ms())?,
+        })
+    }
+}
+
+impl ConsumerContext for Reports {}
+
+/// Builds a consumer that only asks or reads, and signs it in; blocks for as long as that takes.
+pub(crate) fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<BaseConsumer<Reports>, Fault> {
+    let consumer: BaseConsumer<Reports> = client
+        .create_with_context(Reports::new(config))
+        .map_err(|error| fault::of("the Kafka client was not built", error))?;
+    let ticks = config.request_timeout.as_millis() / TICK.as_millis();
+    for _ in 0..ticks {
+        if !consumer.context().lacks_token() {
+            return Ok(consumer);
+        }
+        drop(consumer.poll(TICK));
+    }
+    if consumer.context().lacks_token() {
+        return Err(Fault::new(FaultKind::Transient, "there is no token to sign in to Kafka with"));
+    }
+    Ok(consumer)
+}
+
+/// Serves what a consumer without an assignment has to report, an ending token included.
+pub(crate) fn serve(consumer: &BaseConsumer<Reports>) {
+    while consumer.poll(Duration::ZERO).is_some() {}
+}
+
+/// Drops a client on a thread of its own: dropping one waits for its threads.
+pub(crate) fn retire<T: Send + 'static>(client: T) {
+    // Without a thread it is dropped here, which is only slower.
+    drop(std::thread::Builder::new().name("kafka-retire".to_owned()).spawn(move || drop(client)));
+}

@@ -1,0 +1,143 @@
+//! Port `feed` on Kafka: one member of a consumer group.
+//!
+//! A thread of its own polls the client, whether records are asked for or not: so the member answers its group while
+//! its caller is busy, a new member never waits for a busy one, and records of a partition that changed hands are taken
+//! out before anybody sees them (X11). What is read and not asked for is bounded; when that is full for a while the
+//! partitions pause. Commits are the caller's alone, and several at once share one request.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak, mpsc};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use delivery::ports::log::{Feed, LogRecord};
+use delivery::ports::time::Clock;
+use delivery::{Fault, FaultKind};
+use domain::{Position, Topic};
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+
+use crate::ask::number;
+use crate::client;
+use crate::config::KafkaConfig;
+use crate::fault;
+use crate::feed::inbox::Inbox;
+use crate::feed::pump::{Member, Pump};
+
+mod inbox;
+mod pump;
+
+/// How long a feed that is dropped waits for its member to leave the group.
+const LEAVE_MAX: Duration = Duration::from_secs(5);
+
+/// A member of a topic's consumer group. It leaves when it is dropped, which waits for that, 5 s at most.
+pub struct KafkaFeed {
+    topic: String,
+    inbox: Arc<Inbox>,
+    consumer: Weak<BaseConsumer<Member>>,
+    commits: Arc<Commits>,
+    stop: Arc<AtomicBool>,
+    ended: parking_lot::Mutex<mpsc::Receiver<()>>,
+}
+
+/// What is to be committed.
+#[derive(Default)]
+struct Commits {
+    wanted: parking_lot::Mutex<BTreeMap<u32, u64>>,
+    /// Held by the one request under way.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl std::fmt::Debug for KafkaFeed {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("KafkaFeed").field("topic", &self.topic).finish_non_exhaustive()
+    }
+}
+
+impl KafkaFeed {
+    pub(crate) fn join(config: &KafkaConfig, topic: Topic, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
+        let name = config.topics.of(topic).to_owned();
+        let failed = |error| fault::of(format!("the consumer group of {name} was not joined"), error);
+        let inbox = Arc::new(Inbox::new(config.consumer.queue_bytes_max));
+        let member = Member::new(config, Arc::clone(&inbox));
+        let consumer: BaseConsumer<Member> =
+            client::member(config, topic).create_with_context(member).map_err(failed)?;
+        consumer.subscribe(&[&name]).map_err(failed)?;
+        let consumer = Arc::new(consumer);
+        let (weak, stop) = (Arc::downgrade(&consumer), Arc::new(AtomicBool::new(false)));
+        let pump = Pump { topic, consumer, inbox: Arc::clone(&inbox), clock, stop: Arc::clone(&stop) };
+        let (end, ended) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("kafka-feed".to_owned());
+        let running = thread.spawn(move || {
+            pump.run();
+            // Nobody listens once the feed has waited long enough.
+            drop(end);
+        });
+        running.map_err(|error| Fault::caused(FaultKind::Transient, "no thread to read with", error))?;
+        let commits = Arc::new(Commits::default());
+        Ok(Self { topic: name, inbox, consumer: weak, commits, stop, ended: parking_lot::Mutex::new(ended) })
+    }
+}
+
+#[async_trait]
+impl Feed for KafkaFeed {
+    async fn next(&self, max: usize) -> Result<Vec<LogRecord>, Fault> {
+        self.inbox.next(max).await
+    }
+
+    /// A partition that another member has by now is passed over: what was handed out of it is handed out there again.
+    async fn commit(&self, position: Position) -> Result<(), Fault> {
+        self.commits.want(position.partition, position.offset);
+        let turn = Arc::clone(&self.commits.turn).lock_owned().await;
+        let Some(consumer) = self.consumer.upgrade() else {
+            return Err(Fault::new(FaultKind::Transient, "the member has left its group"));
+        };
+        let (commits, topic) = (Arc::clone(&self.commits), self.topic.clone());
+        let committing = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            commits.flush(&consumer, &topic)
+        });
+        committing.await.map_err(fault::of_runtime)?
+    }
+}
+
+impl Commits {
+    fn want(&self, partition: u32, offset: u64) {
+        let mut wanted = self.wanted.lock();
+        let wanted = wanted.entry(partition).or_default();
+        *wanted = (*wanted).max(offset);
+    }
+
+    /// Commits everything that is wanted; what fails stays wanted, so that whoever waits for it tries again.
+    fn flush(&self, consumer: &BaseConsumer<Member>, topic: &str) -> Result<(), Fault> {
+        let failed = |error| fault::of(format!("nothing was committed of {topic}"), error);
+        let mut wanted = std::mem::take(&mut *self.wanted.lock());
+        wanted.retain(|partition, _| consumer.context().has(*partition));
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut offsets = TopicPartitionList::with_capacity(wanted.len());
+        for (partition, offset) in &wanted {
+            let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
+            offsets.add_partition_offset(topic, number(*partition), offset).map_err(failed)?;
+        }
+        let committed = consumer.commit(&offsets, CommitMode::Sync).map_err(failed);
+        if committed.is_err() {
+            for (partition, offset) in wanted {
+                self.want(partition, offset);
+            }
+        }
+        committed
+    }
+}
+
+impl Drop for KafkaFeed {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.inbox.close();
+        if self.ended.get_mut().recv_timeout(LEAVE_MAX) == Err(mpsc::RecvTimeoutError::Timeout) {
+            tracing::warn!(topic = self.topic, "the member is slow to leave its consumer group");
+        }
+    }
+}

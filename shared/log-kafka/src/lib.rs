@@ -1,0 +1,34 @@
+//! Ports `log` and `feed` on Apache Kafka, and the making and checking of its topics.
+//!
+//! The roots wire it: the functions that publish or replay, and servers that run without Lambda, which also read through
+//! a [`KafkaFeed`]. It encodes and decodes with `wire` and decides nothing. The producer, the readers and every member of
+//! a group are clients of their own, so that none waits for another on a shared connection (P1).
+//!
+//! Nothing here answers before Kafka did: a publish waits for every acknowledgement (DL-1), a commit for the broker. A
+//! frozen process thaws with dead connections, so the producer's age is judged by the wall clock (port `clock`), and a
+//! stale one is replaced. Absent on purpose: transactions (records may be written twice, never half), and the topic of
+//! scripts beyond its making.
+
+mod admin;
+mod ask;
+mod client;
+mod config;
+mod fault;
+mod feed;
+#[cfg(feature = "iam")]
+mod iam;
+mod log;
+mod producer;
+mod reader;
+mod record;
+mod topics;
+
+pub use admin::{create_topics, delete_topics, verify_topics};
+pub use config::{
+    Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram, Security, Token, TokenSource,
+};
+pub use feed::KafkaFeed;
+#[cfg(feature = "iam")]
+pub use iam::IamTokens;
+pub use log::KafkaLog;
+pub use topics::{TopicNames, TopicSpec};

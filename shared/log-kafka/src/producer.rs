@@ -1,0 +1,190 @@
+//! Publishing: all records of a call are sent together, and every acknowledgement is awaited.
+//!
+//! A process that was frozen thaws with connections that the brokers have dropped and, perhaps, a token that has ended.
+//! So a producer that was idle for long by the wall clock is replaced before it is used, and when one fails that was
+//! idle, was declared dead by the client, or was frozen in the middle, a fresh one sends once more what was not
+//! acknowledged. Records may then be written twice, which the port allows.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use delivery::ports::time::Clock;
+use delivery::{Fault, FaultKind};
+use domain::{Position, Record, Timestamp};
+use rdkafka::config::ClientConfig;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{Header, OwnedHeaders};
+use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
+use wire::record::Encoded;
+
+use crate::client::{self, Reports};
+use crate::config::KafkaConfig;
+use crate::fault;
+
+/// A producer that was not used for this long may have lost its connections to something between it and the brokers.
+const DOUBTFUL_AFTER: Duration = Duration::from_secs(30);
+
+type Client = FutureProducer<Reports>;
+
+/// The producer, replaced when it is stale.
+pub(crate) struct Producer {
+    config: Arc<KafkaConfig>,
+    client: ClientConfig,
+    clock: Arc<dyn Clock>,
+    current: parking_lot::Mutex<Current>,
+}
+
+struct Current {
+    producer: Client,
+    used_at: Timestamp,
+}
+
+/// The producer of one publish.
+struct Turn {
+    producer: Client,
+    began_at: Timestamp,
+    /// How long it was idle before.
+    idle: Duration,
+}
+
+/// A record on its way.
+struct Outgoing {
+    topic: String,
+    encoded: Encoded,
+    position: Option<Position>,
+}
+
+impl Producer {
+    pub(crate) fn new(config: &Arc<KafkaConfig>, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
+        let client = client::producer(config);
+        let producer = build(&client, config)?;
+        let current = parking_lot::Mutex::new(Current { producer, used_at: clock.now() });
+        Ok(Self { config: Arc::clone(config), client, clock, current })
+    }
+
+    /// Publishes records and returns their positions, in their order.
+    pub(crate) async fn publish(&self, records: &[Record]) -> Result<Vec<Position>, Fault> {
+        if records.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut outgoing: Vec<Outgoing> = records.iter().map(|record| self.outgoing(record)).collect();
+        let turn = self.turn()?;
+        let mut sent = send(&turn.producer, &mut outgoing).await;
+        if let Err(error) = &sent
+            && self.is_stale(&turn, error)
+        {
+            tracing::info!(%error, "the Kafka producer is stale: what it did not send goes out by a new one");
+            let fresh = self.replace(&turn.producer)?;
+            sent = send(&fresh, &mut outgoing).await;
+        }
+        sent.map_err(|error| fault::of("not every record was acknowledged", error))?;
+        Ok(outgoing.into_iter().filter_map(|record| record.position).collect())
+    }
+
+    fn outgoing(&self, record: &Record) -> Outgoing {
+        let topic = self.config.topics.of(record.topic()).to_owned();
+        Outgoing { topic, encoded: wire::record::encode(record), position: None }
+    }
+
+    /// The current producer, or a new one when it was idle for too long.
+    fn turn(&self) -> Result<Turn, Fault> {
+        let now = self.clock.now();
+        let mut current = self.current.lock();
+        let idle = now.since(current.used_at);
+        if idle >= self.config.producer.idle_max {
+            let fresh = build(&self.client, &self.config)?;
+            client::retire(std::mem::replace(&mut current.producer, fresh));
+        }
+        current.used_at = now;
+        Ok(Turn { producer: current.producer.clone(), began_at: now, idle })
+    }
+
+    /// Whether the producer, not the cluster, may be what failed.
+    fn is_stale(&self, turn: &Turn, error: &KafkaError) -> bool {
+        if fault::kind(error) != FaultKind::Transient {
+            return false;
+        }
+        let took = self.clock.now().since(turn.began_at);
+        let was_frozen = took >= self.config.producer.timeout.saturating_mul(2);
+        let is_dead = turn.producer.client().fatal_error().is_some();
+        is_dead || was_frozen || (DOUBTFUL_AFTER..self.config.producer.idle_max).contains(&turn.idle)
+    }
+
+    /// A new producer in place of a stale one, unless another publish has replaced it already.
+    fn replace(&self, stale: &Client) -> Result<Client, Fault> {
+        let mut current = self.current.lock();
+        if current.producer.client().native_ptr() == stale.client().native_ptr() {
+            let fresh = build(&self.client, &self.config)?;
+            client::retire(std::mem::replace(&mut current.producer, fresh));
+        }
+        current.used_at = self.clock.now();
+        Ok(current.producer.clone())
+    }
+}
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        client::retire(self.current.get_mut().producer.clone());
+    }
+}
+
+fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<Client, Fault> {
+    let built = client.create_with_context(Reports::new(config));
+    built.map_err(|error| fault::of("the Kafka producer was not built", error))
+}
+
+/// Sends what has no position yet, and notes the positions.
+///
+/// Of a key whose record failed, everything after it counts as failed too, so that a second try keeps the key's order.
+async fn send(producer: &Client, outgoing: &mut [Outgoing]) -> Result<(), KafkaError> {
+    let mut under_way = Vec::with_capacity(outgoing.len());
+    let mut first_error = None;
+    for record in outgoing.iter_mut().filter(|record| record.position.is_none()) {
+        match producer.send_result(to_send(record)) {
+            Ok(acknowledgement) => under_way.push((record, acknowledgement)),
+            Err((error, _)) => {
+                first_error.get_or_insert(error);
+                break;
+            }
+        }
+    }
+    let mut failed: BTreeSet<(&str, &[u8])> = BTreeSet::new();
+    for (record, acknowledgement) in under_way {
+        let Outgoing { topic, encoded, position } = record;
+        let key = (topic.as_str(), encoded.key.as_slice());
+        match acknowledged(acknowledgement.await) {
+            Ok(at) if !failed.contains(&key) => *position = Some(at),
+            Ok(_) => {}
+            Err(error) => {
+                failed.insert(key);
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    first_error.map_or(Ok(()), Err)
+}
+
+fn to_send(record: &Outgoing) -> FutureRecord<'_, [u8], [u8]> {
+    let Encoded { key, value, headers } = &record.encoded;
+    let with_room = OwnedHeaders::new_with_capacity(headers.len());
+    let headers = headers
+        .iter()
+        .fold(with_room, |list, (name, value)| list.insert(Header { key: name, value: Some(value.as_slice()) }));
+    let sent = FutureRecord::to(&record.topic).key(key.as_slice()).headers(headers);
+    match value {
+        Some(value) => sent.payload(value.as_slice()),
+        None => sent,
+    }
+}
+
+type Acknowledgement =
+    Result<rdkafka::producer::future_producer::OwnedDeliveryResult, futures::channel::oneshot::Canceled>;
+
+fn acknowledged(acknowledgement: Acknowledgement) -> Result<Position, KafkaError> {
+    let delivery = acknowledgement.map_err(|_| KafkaError::Canceled)?.map_err(|(error, _)| error)?;
+    // Without acks=all a delivery could come without an offset.
+    let lost = KafkaError::MessageProduction(RDKafkaErrorCode::BadMessage);
+    let (partition, offset) = (u32::try_from(delivery.partition), u64::try_from(delivery.offset));
+    partition.ok().zip(offset.ok()).map(|(partition, offset)| Position { partition, offset }).ok_or(lost)
+}

@@ -1,0 +1,34 @@
+-- Takes the claim on one dispatch of a webhook: domain::ClaimState::take (CL-1).
+-- KEYS  1 {wh:<id>} (hash)
+-- ARGV  1 dispatch  2 replayed_from  3 owner  4 until, ms  5 now, ms  6 idle time to live, ms
+-- Reply "taken", fence, 0 or 1 (takeover) | "settled", 0 or 1 (terminal), due, attempt | "held", until
+-- Atomic: two owners that ask at once must not both read a free claim before one of them writes it.
+local key, dispatch, now = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[5])
+local pattern = '^(%d+) (%d+) ([01]) (%S+) (%S+) (%S+) (%S+) (.*)$'
+local line = redis.call('HGET', key, 'claim') or ''
+local fence, settled, terminal, due, attempt, held, held_until, owner = string.match(line, pattern)
+if not fence then -- nothing is known, or the value is not readable and so as good as lost
+  fence, settled, terminal, due, attempt, held = '0', '0', '0', '-', '-', '-'
+end
+local past = tonumber(settled)
+if past >= dispatch or (terminal == '1' and tonumber(ARGV[2]) < past) then
+  if past ~= dispatch then
+    due, attempt = '-', '-'
+  end
+  return {'settled', terminal, due, attempt}
+end
+local takeover = '0'
+if held ~= '-' and tonumber(held) > dispatch then
+  return {'settled', '0', '-', '-'}
+elseif held ~= '-' and tonumber(held) == dispatch then
+  if owner ~= '+' .. ARGV[3] and now < tonumber(held_until) then
+    return {'held', held_until}
+  end
+  takeover = '1'
+end
+-- By the clock, so that a fence given before the store was lost is stale after it.
+fence = string.format('%.0f', math.max(tonumber(fence) + 1, now))
+local kept = table.concat({fence, settled, terminal, due, attempt}, ' ')
+redis.call('HSET', key, 'claim', kept .. ' ' .. ARGV[1] .. ' ' .. ARGV[4] .. ' +' .. ARGV[3])
+redis.call('PEXPIRE', key, ARGV[6])
+return {'taken', fence, takeover}

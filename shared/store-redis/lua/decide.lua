@@ -1,0 +1,30 @@
+-- Records what an owner decided: of two decisions the later one stays, of one moment the stricter.
+-- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:owners (set: config ids that matter)
+--       3 {ep:<hash>}:owner:<config_id>  4 {ep:<hash>}:parked:<config_id> (hash)
+-- ARGV  1 config id  2 state  3 decided at, ms  4 idle time to live, ms
+-- Reply 1 when the set of owners that matter is no longer, or newly, empty; else 0.
+-- Atomic: decisions come in any order, and the set must say what decision and parked webhooks say.
+local rank = {active = 0, paused = 1, disabled = 2, gone = 3}
+local state, at = string.match(redis.call('GET', KEYS[3]) or '', '^(%l+) (%d+)$')
+local newer = not state or tonumber(ARGV[3]) > tonumber(at)
+if newer or (ARGV[3] == at and rank[ARGV[2]] >= (rank[state] or 0)) then
+  state = ARGV[2]
+  redis.call('SET', KEYS[3], state .. ' ' .. ARGV[3])
+end
+local before = redis.call('EXISTS', KEYS[2])
+if state ~= 'active' or redis.call('EXISTS', KEYS[4]) == 1 then
+  redis.call('SADD', KEYS[2], ARGV[1])
+  redis.call('PERSIST', KEYS[1])
+else
+  redis.call('SREM', KEYS[2], ARGV[1])
+end
+if state == 'active' then
+  redis.call('PEXPIRE', KEYS[3], ARGV[4])
+else
+  redis.call('PERSIST', KEYS[3])
+end
+local after = redis.call('EXISTS', KEYS[2])
+if after == 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+return before ~= after and 1 or 0

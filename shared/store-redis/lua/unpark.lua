@@ -1,0 +1,25 @@
+-- Takes webhooks up to a dispatch out of one tenant's parked list of an endpoint.
+-- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:owners (set)
+--       3 {ep:<hash>}:owner:<config_id>  4 {ep:<hash>}:parked:<config_id> (hash: id -> value)
+-- ARGV  1 config id  2 idle time to live, ms, then for each webhook: id, dispatch
+-- Reply 1 when the set of owners that matter is newly empty; else 0.
+-- Atomic: a later dispatch that is parked in between must stay, and the set knows when the list is empty.
+if redis.call('EXISTS', KEYS[4]) == 0 then
+  return 0
+end
+for i = 3, #ARGV, 2 do
+  local known = redis.call('HGET', KEYS[4], ARGV[i])
+  if known and tonumber(string.match(known, '^(%d+) ') or 0) <= tonumber(ARGV[i + 1]) then
+    redis.call('HDEL', KEYS[4], ARGV[i])
+  end
+end
+local state = string.match(redis.call('GET', KEYS[3]) or 'active', '^%l+')
+if redis.call('EXISTS', KEYS[4]) == 1 or state ~= 'active' then
+  return 0
+end
+redis.call('SREM', KEYS[2], ARGV[1])
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  return 0
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1

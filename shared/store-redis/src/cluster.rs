@@ -1,0 +1,153 @@
+//! A cluster: every command goes to the node that owns its slot, and follows the slot when it moves.
+//!
+//! The client's own cluster connection is not used: when the only connection to a node dies under load, it may wait for
+//! itself for ever, and what waits for it with it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use delivery::Fault;
+use parking_lot::RwLock;
+use redis::{Cmd, ErrorKind, RedisError, RedisResult, RetryMethod, ServerErrorKind, Value};
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use crate::config::RedisConfig;
+use crate::fault;
+use crate::node::{Node, Repeat, is_dead};
+use crate::slots::{Address, Owners, slot_of};
+
+/// Times that a command is sent again because its slot moves, or its node is not there.
+const REPEATS_MAX: u32 = 6;
+/// The pause before the first of them; every further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The nodes of a cluster.
+pub(crate) struct Cluster {
+    config: RedisConfig,
+    seeds: Vec<Address>,
+    map: RwLock<Arc<Map>>,
+    /// Held by whoever asks for the slots anew.
+    asking: Mutex<()>,
+}
+
+/// What is known of the cluster. It is replaced as a whole.
+#[derive(Default)]
+struct Map {
+    /// How many there were before it.
+    number: u64,
+    owners: Owners,
+    nodes: BTreeMap<Address, Arc<Node>>,
+}
+
+fn nobody() -> RedisError {
+    (ErrorKind::Server(ServerErrorKind::ClusterDown), "no node owns the slot").into()
+}
+
+/// Where a slot is on its way to.
+fn redirected(error: &RedisError) -> Option<Address> {
+    RedisConfig::address(error.redirect_node()?.0).ok()
+}
+
+impl Cluster {
+    /// Finds the nodes and connects to them.
+    ///
+    /// # Errors
+    /// A [`Fault`] when no node that is named can be reached, or all refuse.
+    pub(crate) async fn connect(config: &RedisConfig) -> Result<Self, Fault> {
+        config.connections()?;
+        let seeds = config.nodes.iter().map(|node| RedisConfig::address(node)).collect::<Result<_, _>>()?;
+        let (config, map) = (config.clone(), RwLock::default());
+        let cluster = Self { config, seeds, map, asking: Mutex::default() };
+        cluster.learn(0).await.map_err(fault::of("connecting"))?;
+        let map = cluster.known();
+        // A node that is not there now may be when it is needed.
+        futures::future::join_all(map.nodes.values().map(|node| node.connect())).await;
+        Ok(cluster)
+    }
+
+    /// Sends a command to the owner of its slot.
+    pub(crate) async fn send(&self, cmd: &Cmd, repeat: Repeat) -> RedisResult<Value> {
+        let slot = slot_of(cmd);
+        let (mut repeats, mut on_its_way) = (0, None);
+        loop {
+            let map = self.known();
+            let owner = map.owners.of(slot).and_then(|address| map.nodes.get(address));
+            let sent = match (on_its_way.take(), owner) {
+                (Some(address), _) => self.node(&map, &address)?.send_asking(cmd).await,
+                (None, Some(node)) => node.send(cmd, repeat).await,
+                (None, None) => Err(nobody()),
+            };
+            let error = match sent {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            if repeats == REPEATS_MAX || (is_dead(&error) && repeat == Repeat::Never) {
+                return Err(error);
+            }
+            let method = error.retry_method();
+            // A node that is gone or not ready: another may take its slots over.
+            let pause =
+                is_dead(&error) || matches!(method, RetryMethod::WaitAndRetry | RetryMethod::RefreshSlotsAndRetry);
+            if matches!(method, RetryMethod::AskRedirect) {
+                on_its_way = redirected(&error);
+            } else if pause || matches!(method, RetryMethod::MovedRedirect) {
+                if pause {
+                    sleep(PAUSE * (1 << repeats)).await;
+                }
+                self.learn(map.number).await?;
+            } else {
+                return Err(error);
+            }
+            repeats += 1;
+        }
+    }
+
+    fn known(&self) -> Arc<Map> {
+        Arc::clone(&self.map.read())
+    }
+
+    /// A node, known or new.
+    fn node(&self, map: &Map, address: &Address) -> RedisResult<Arc<Node>> {
+        if let Some(node) = map.nodes.get(address) {
+            return Ok(Arc::clone(node));
+        }
+        let unfit = |fault: Fault| (ErrorKind::InvalidClientConfig, "not a node", fault.to_string()).into();
+        let node = self.config.connection_to(address).and_then(|info| Node::new(info, &self.config));
+        node.map(Arc::new).map_err(unfit)
+    }
+
+    /// Asks the nodes, one after the other, who owns which slot, unless somebody has since the map of `number`.
+    async fn learn(&self, number: u64) -> RedisResult<()> {
+        let _asking = self.asking.lock().await;
+        let known = self.known();
+        if known.number != number {
+            return Ok(());
+        }
+        let mut failure = nobody();
+        for address in self.seeds.iter().chain(known.nodes.keys()) {
+            match self.ask(&known, address).await {
+                Ok(map) => {
+                    *self.map.write() = Arc::new(map);
+                    return Ok(());
+                }
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    async fn ask(&self, known: &Map, address: &Address) -> RedisResult<Map> {
+        let asked = self.node(known, address)?;
+        let reply = asked.send(redis::cmd("CLUSTER").arg("SLOTS"), Repeat::Safe).await?;
+        let owners = Owners::read(reply, address)?;
+        let mut nodes = BTreeMap::from([(address.clone(), asked)]);
+        for owner in owners.all() {
+            if !nodes.contains_key(owner) {
+                nodes.insert(owner.clone(), self.node(known, owner)?);
+            }
+        }
+        Ok(Map { number: known.number + 1, owners, nodes })
+    }
+}

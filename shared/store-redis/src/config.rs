@@ -1,0 +1,189 @@
+//! Where Redis is, and how long the store waits and keeps.
+
+use std::time::Duration;
+
+use delivery::{Fault, FaultKind};
+use redis::io::tcp::TcpSettings;
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, TlsCertificates};
+
+use crate::fault;
+use crate::login::Login;
+use crate::slots::Address;
+
+/// Whether Redis runs in cluster mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Topology {
+    /// One or more nodes in cluster mode, as ElastiCache Serverless always is.
+    #[default]
+    Cluster,
+    /// One node without cluster mode.
+    Single,
+}
+
+/// Whom to trust over TLS.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tls {
+    /// Certificates of authorities, PEM; those of the system when there are none.
+    pub authorities: Option<Vec<u8>>,
+}
+
+/// How long keys stay that nobody asks for: garbage collection, no decision goes by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// A webhook's claim, status and attempts, after the last write. Of a parked one they stay.
+    pub webhook: Duration,
+    /// What a receiver told, after the last write, when nothing waits for its owner.
+    pub endpoint: Duration,
+    /// A tenant's dead letters, after the last one.
+    pub dead_letters: Duration,
+    /// An hour's counters.
+    pub stats: Duration,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        let (day, week) = (Duration::from_hours(24), Duration::from_hours(7 * 24));
+        Self { webhook: week, endpoint: day, dead_letters: week, stats: 2 * day }
+    }
+}
+
+/// What connects a store.
+#[derive(Debug, Clone)]
+pub struct RedisConfig {
+    /// `host:port` of one node or more; in cluster mode the others are found.
+    pub nodes: Vec<String>,
+    /// Whether Redis runs in cluster mode.
+    pub topology: Topology,
+    /// TLS, if it is spoken.
+    pub tls: Option<Tls>,
+    /// Who logs in.
+    pub login: Login,
+    /// What making a connection may take.
+    pub connect_timeout: Duration,
+    /// What a command may take, its retry after a dead connection included.
+    pub command_timeout: Duration,
+    /// Comes before every key, outside of the hash tag; must hold no brace. For tests that share one Redis.
+    pub prefix: String,
+    /// How long keys stay.
+    pub retention: Retention,
+}
+
+impl Default for RedisConfig {
+    fn default() -> Self {
+        Self {
+            nodes: vec!["127.0.0.1:6379".to_owned()],
+            topology: Topology::default(),
+            tls: None,
+            login: Login::None,
+            connect_timeout: Duration::from_secs(2),
+            command_timeout: Duration::from_secs(2),
+            prefix: String::new(),
+            retention: Retention::default(),
+        }
+    }
+}
+
+impl RedisConfig {
+    /// The nodes as the client takes them.
+    ///
+    /// # Errors
+    /// A permanent [`Fault`] that names what is wrong.
+    pub(crate) fn connections(&self) -> Result<Vec<ConnectionInfo>, Fault> {
+        let wrong = |what: String| Err(Fault::new(FaultKind::Permanent, what));
+        if self.prefix.contains(['{', '}']) {
+            return wrong(format!("the key prefix \"{}\" must not contain braces", self.prefix));
+        }
+        if self.nodes.is_empty() {
+            return wrong("no Redis node is named".to_owned());
+        }
+        self.nodes.iter().map(|node| self.connection(node)).collect()
+    }
+
+    fn connection(&self, node: &str) -> Result<ConnectionInfo, Fault> {
+        self.connection_to(&Self::address(node)?)
+    }
+
+    /// Reads `host:port`.
+    ///
+    /// # Errors
+    /// A permanent [`Fault`] when the text has another shape.
+    pub(crate) fn address(node: &str) -> Result<Address, Fault> {
+        let wrong = || Fault::new(FaultKind::Permanent, format!("\"{node}\" is not host:port"));
+        let (host, port) = node.rsplit_once(':').ok_or_else(wrong)?;
+        let port = port.parse().map_err(|_| wrong())?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        if host.is_empty() { Err(wrong()) } else { Ok((host, port)) }
+    }
+
+    /// How to connect to one node.
+    ///
+    /// # Errors
+    /// A permanent [`Fault`] when the client cannot speak as the configuration wants.
+    pub(crate) fn connection_to(&self, (host, port): &Address) -> Result<ConnectionInfo, Fault> {
+        let (host, port) = (host.clone(), *port);
+        let addr = match self.tls {
+            Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
+            None => ConnectionAddr::Tcp(host, port),
+        };
+        let info = addr.into_connection_info().map_err(fault::of("configuration"))?;
+        Ok(info.set_tcp_settings(self.tcp()).set_redis_settings(self.redis()))
+    }
+
+    /// A connection on which nothing is acknowledged any more is dead, as after a freeze.
+    fn tcp(&self) -> TcpSettings {
+        TcpSettings::default().set_nodelay(true).set_user_timeout(self.command_timeout / 2)
+    }
+
+    fn redis(&self) -> RedisConnectionInfo {
+        let settings = RedisConnectionInfo::default();
+        match &self.login {
+            Login::Password { user, password } => {
+                let settings = settings.set_password(password.reveal());
+                user.as_ref().map_or_else(|| settings.clone(), |user| settings.clone().set_username(user))
+            }
+            Login::None | Login::From(_) => settings,
+        }
+    }
+
+    pub(crate) fn certificates(&self) -> Option<TlsCertificates> {
+        let tls = self.tls.as_ref()?;
+        Some(TlsCertificates { client_tls: None, root_cert: tls.authorities.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistake(config: &RedisConfig) -> String {
+        config.connections().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        let nodes = |node: &str| RedisConfig { nodes: vec![node.to_owned()], ..RedisConfig::default() };
+        assert_eq!(mistake(&nodes("redis")), "\"redis\" is not host:port");
+        assert_eq!(mistake(&nodes("redis:x")), "\"redis:x\" is not host:port");
+        assert_eq!(mistake(&nodes(":6379")), "\":6379\" is not host:port");
+        assert_eq!(mistake(&RedisConfig { nodes: Vec::new(), ..RedisConfig::default() }), "no Redis node is named");
+        let braces = RedisConfig { prefix: "{a}".to_owned(), ..RedisConfig::default() };
+        assert_eq!(mistake(&braces), "the key prefix \"{a}\" must not contain braces");
+    }
+
+    #[test]
+    fn nodes_are_read() {
+        let config = RedisConfig { nodes: vec!["[::1]:7000".to_owned()], ..RedisConfig::default() };
+        let found = config.connections().unwrap();
+        assert_eq!(found[0].addr(), &ConnectionAddr::Tcp("::1".to_owned(), 7000));
+        let config = RedisConfig { tls: Some(Tls::default()), ..config };
+        assert!(matches!(config.connections().unwrap()[0].addr(), ConnectionAddr::TcpTls { insecure: false, .. }));
+    }
+
+    #[test]
+    fn se_1_a_password_is_not_shown() {
+        let password = domain::Secret::new("hunter2");
+        let login = Login::Password { user: Some("howk".to_owned()), password };
+        let shown = format!("{:?}", RedisConfig { login, ..RedisConfig::default() });
+        assert!(shown.contains("howk") && !shown.contains("hunter2"), "{shown}");
+    }
+}

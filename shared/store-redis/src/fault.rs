@@ -1,0 +1,55 @@
+//! What went wrong with Redis, as a fault of howk's.
+
+use delivery::{Fault, FaultKind};
+use redis::{ErrorKind, ParsingError, RedisError, ServerErrorKind};
+
+/// Turns an error of the client into a fault that says what was asked.
+pub(crate) fn of(what: &'static str) -> impl Fn(RedisError) -> Fault {
+    move |error| Fault::caused(kind(&error), format!("Redis: {what} failed"), error)
+}
+
+/// The fault of a reply of another shape: another program's key, or a script that is not ours.
+pub(crate) fn unexpected(what: &'static str) -> impl Fn(ParsingError) -> Fault {
+    move |error| {
+        Fault::caused(FaultKind::Permanent, format!("Redis: the reply to {what} is not what it should be"), error)
+    }
+}
+
+/// Whether an error passes by itself. Redirections and lost slots do: a cluster fails over within seconds.
+fn kind(error: &RedisError) -> FaultKind {
+    match error.code() {
+        Some("NOAUTH" | "WRONGPASS" | "NOPERM" | "WRONGTYPE" | "CROSSSLOT") => return FaultKind::Permanent,
+        Some("OOM") => return FaultKind::OverLimit,
+        Some(_) | None => {}
+    }
+    let permanent = matches!(
+        error.kind(),
+        ErrorKind::AuthenticationFailed
+            | ErrorKind::InvalidClientConfig
+            | ErrorKind::UnexpectedReturnType
+            | ErrorKind::RESP3NotSupported
+            | ErrorKind::Server(ServerErrorKind::ResponseError)
+    );
+    if permanent { FaultKind::Permanent } else { FaultKind::Transient }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_acts_follows_from_the_error() {
+        let cases = [
+            (redis::make_extension_error("WRONGPASS".to_owned(), None), FaultKind::Permanent),
+            (redis::make_extension_error("OOM".to_owned(), None), FaultKind::OverLimit),
+            (RedisError::from((ErrorKind::AuthenticationFailed, "no")), FaultKind::Permanent),
+            (RedisError::from((ErrorKind::Server(ServerErrorKind::ClusterDown), "down")), FaultKind::Transient),
+            (RedisError::from((ErrorKind::Server(ServerErrorKind::Moved), "moved")), FaultKind::Transient),
+            (RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut)), FaultKind::Transient),
+        ];
+        for (error, expected) in cases {
+            let told = error.to_string();
+            assert_eq!(of("claim")(error).kind, expected, "{told}");
+        }
+    }
+}

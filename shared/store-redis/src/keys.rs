@@ -1,0 +1,194 @@
+//! The keys: all that the store reads and writes, and nothing else.
+//!
+//! What stands in braces decides the slot, so the keys of one script share it. The prefix stands outside of the braces:
+//! it parts the keys of tests that share one Redis and never the slots of one script. A time to live only collects what
+//! nobody asked for any more; what waits has none.
+
+use domain::{ConfigId, EndpointHash, WebhookId};
+
+/// The shards of the retry schedule.
+pub const DUE_SHARDS: u8 = 16;
+
+/// Every kind of key and what it holds.
+pub const DOCUMENTED: [(&str, &str); 20] = [
+    ("{wh:<id>}", "hash: claim, status, the last attempts (a:<dispatch><number>), dead (whose dead letter it is)"),
+    ("{ep:<hash>}", "hash: version, circuit, gate, bucket:<start>, tokens, url; nothing of a healthy endpoint"),
+    ("{ep:<hash>}:inflight", "zset: holder of a lease, by its expiry"),
+    ("{ep:<hash>}:owners", "set: tenants whose decision is not the normal one, or for whom webhooks are parked"),
+    ("{ep:<hash>}:owner:<config_id>", "string: what one tenant decided, and when"),
+    ("{ep:<hash>}:parked:<config_id>", "hash: what is parked for one tenant, by webhook"),
+    ("{host:<host>}:inflight", "zset: holder of a lease, by its expiry"),
+    ("{due:NN}:at", "zset: what waits, by due time or the end of its lease; no time to live"),
+    ("{due:NN}:records", "hash: its dispatch and compressed record; no time to live"),
+    ("{due:NN}:leases", "hash: the token of the release that holds it; no time to live"),
+    ("{dead:<config_id>}:at", "zset: one tenant's dead letters, by time"),
+    ("{dead:<config_id>}:ids", "hash: the same by webhook, and until when each is leased"),
+    ("dead:configs", "set: tenants with dead letters; no time to live"),
+    ("endpoints:troubled", "zset: endpoints that may not be in their normal state; no time to live"),
+    ("stats:<YYYYMMDDHH>", "hash: the counters of one hour, UTC"),
+    ("{hll}:<YYYYMMDDHH>", "HyperLogLog: endpoints of one hour; one slot, because hours are united"),
+    ("{system}:epoch", "string: the mark of a whole hot state; no time to live"),
+    ("{system}:rebuild", "hash: owner, until, fence and cursor of the rebuild; no time to live"),
+    ("kv:<namespace>:<key>", "not the store's: Lua"),
+    ("script:<config_id>", "not the store's: Lua"),
+];
+
+/// Makes keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Keys {
+    prefix: String,
+}
+
+/// The keys of one endpoint that belong to nobody in particular.
+pub(crate) struct EndpointKeys {
+    pub(crate) state: String,
+    pub(crate) inflight: String,
+    pub(crate) owners: String,
+}
+
+/// The keys of one shard of the schedule.
+pub(crate) struct DueKeys {
+    pub(crate) at: String,
+    pub(crate) records: String,
+    pub(crate) leases: String,
+}
+
+impl Keys {
+    pub(crate) fn new(prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned() }
+    }
+
+    pub(crate) fn webhook(&self, id: &WebhookId) -> String {
+        format!("{}{{wh:{id}}}", self.prefix)
+    }
+
+    pub(crate) fn endpoint(&self, hash: &EndpointHash) -> EndpointKeys {
+        let state = format!("{}{{ep:{hash}}}", self.prefix);
+        EndpointKeys { inflight: format!("{state}:inflight"), owners: format!("{state}:owners"), state }
+    }
+
+    pub(crate) fn owner(&self, hash: &EndpointHash, config: &ConfigId) -> String {
+        format!("{}{{ep:{hash}}}:owner:{config}", self.prefix)
+    }
+
+    pub(crate) fn parked(&self, hash: &EndpointHash, config: &ConfigId) -> String {
+        format!("{}{{ep:{hash}}}:parked:{config}", self.prefix)
+    }
+
+    pub(crate) fn domain(&self, host: &str) -> String {
+        format!("{}{{host:{host}}}:inflight", self.prefix)
+    }
+
+    pub(crate) fn due(&self, shard: u8) -> DueKeys {
+        let part = |name: &str| format!("{}{{due:{shard:02}}}:{name}", self.prefix);
+        DueKeys { at: part("at"), records: part("records"), leases: part("leases") }
+    }
+
+    pub(crate) fn dead_at(&self, config: &ConfigId) -> String {
+        format!("{}{{dead:{config}}}:at", self.prefix)
+    }
+
+    pub(crate) fn dead_ids(&self, config: &ConfigId) -> String {
+        format!("{}{{dead:{config}}}:ids", self.prefix)
+    }
+
+    pub(crate) fn dead_configs(&self) -> String {
+        format!("{}dead:configs", self.prefix)
+    }
+
+    pub(crate) fn troubled(&self) -> String {
+        format!("{}endpoints:troubled", self.prefix)
+    }
+
+    /// `hour` as `YYYYMMDDHH`.
+    pub(crate) fn stats(&self, hour: &str) -> String {
+        format!("{}stats:{hour}", self.prefix)
+    }
+
+    /// `hour` as `YYYYMMDDHH`.
+    pub(crate) fn endpoints_of(&self, hour: &str) -> String {
+        format!("{}{{hll}}:{hour}", self.prefix)
+    }
+
+    pub(crate) fn epoch(&self) -> String {
+        format!("{}{{system}}:epoch", self.prefix)
+    }
+
+    pub(crate) fn rebuild(&self) -> String {
+        format!("{}{{system}}:rebuild", self.prefix)
+    }
+}
+
+/// The shard of a webhook: the same in every version, for its entry would be found nowhere else.
+pub(crate) fn shard_of(id: &WebhookId) -> u8 {
+    u8::try_from(fnv(id.as_str().bytes()) % u64::from(DUE_SHARDS)).unwrap_or_default()
+}
+
+/// FNV-1a, its upper half folded into the lower.
+pub(crate) fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
+    let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325, step);
+    hash ^ (hash >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written() -> Vec<String> {
+        let keys = Keys::new("p:");
+        let config = ConfigId::parse("acme:eu").unwrap();
+        let hash = EndpointHash::parse("0123456789abcdef0123456789abcdef").unwrap();
+        let id = WebhookId::parse("wh_01ARZ3NDEKTSV4RRFFQ69G5FAV").unwrap();
+        let (endpoint, due) = (keys.endpoint(&hash), keys.due(7));
+        vec![
+            keys.webhook(&id),
+            endpoint.state,
+            endpoint.inflight,
+            endpoint.owners,
+            keys.owner(&hash, &config),
+            keys.parked(&hash, &config),
+            keys.domain("hooks.example.com"),
+            due.at,
+            due.records,
+            due.leases,
+            keys.dead_at(&config),
+            keys.dead_ids(&config),
+            keys.dead_configs(),
+            keys.troubled(),
+            keys.stats("2026010100"),
+            keys.endpoints_of("2026010100"),
+            keys.epoch(),
+            keys.rebuild(),
+        ]
+    }
+
+    #[test]
+    fn the_keys_are_as_documented() {
+        let filled = |pattern: &str| {
+            let values = [
+                ("<id>", "wh_01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+                ("<hash>", "0123456789abcdef0123456789abcdef"),
+                ("<config_id>", "acme:eu"),
+                ("<host>", "hooks.example.com"),
+                ("NN", "07"),
+                ("<YYYYMMDDHH>", "2026010100"),
+            ];
+            values.iter().fold(format!("p:{pattern}"), |key, (name, value)| key.replace(name, value))
+        };
+        let documented = DOCUMENTED.iter().filter(|(_, what)| !what.starts_with("not the store's"));
+        assert_eq!(written(), documented.map(|(pattern, _)| filled(pattern)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_webhook_keeps_its_shard() {
+        let shard = |text| shard_of(&WebhookId::parse(text).unwrap());
+        assert_eq!(shard("wh_01ARZ3NDEKTSV4RRFFQ69G5FAV"), 9);
+        let mut filled = [0_u32; 16];
+        for number in 0..16_000_u128 {
+            let id = WebhookId::fresh(domain::Timestamp::from_ms(1_767_225_600_000), number * 0x9e37_79b9_7f4a_7c15);
+            filled[usize::from(shard_of(&id))] += 1;
+        }
+        assert!(filled.iter().all(|count| (800..1200).contains(count)), "{filled:?}");
+    }
+}

@@ -1,0 +1,113 @@
+//! The link: commands and scripts, counted, each within its time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use delivery::{Fault, FaultKind};
+use futures::stream::{self, StreamExt};
+use redis::{Cmd, ErrorKind, FromRedisValue, RedisResult, ServerErrorKind, Value};
+use tokio::time::timeout;
+
+use crate::cluster::Cluster;
+use crate::config::{RedisConfig, Topology};
+use crate::fault;
+use crate::node::{Node, Repeat, late};
+use crate::scripts::Call;
+
+/// Commands of one round trip that are under way at the same time, so that none waits in the queue for its timeout.
+const IN_FLIGHT_MAX: usize = 512;
+
+/// What went over the link since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Times that somebody waited for Redis: what is sent together is one.
+    pub trips: u64,
+    /// Commands and scripts.
+    pub commands: u64,
+}
+
+/// The link to Redis.
+pub(crate) struct Link {
+    wire: Wire,
+    patience: Duration,
+    trips: AtomicU64,
+    commands: AtomicU64,
+}
+
+enum Wire {
+    Cluster(Box<Cluster>),
+    Single(Box<Node>),
+}
+
+impl Link {
+    /// Connects.
+    ///
+    /// # Errors
+    /// A [`Fault`] when Redis cannot be reached, or refuses.
+    pub(crate) async fn connect(config: &RedisConfig) -> Result<Self, Fault> {
+        let wire = match config.topology {
+            Topology::Cluster => Wire::Cluster(Box::new(Cluster::connect(config).await?)),
+            Topology::Single => {
+                let info = config.connections()?.into_iter().next();
+                let info = info.ok_or_else(|| Fault::new(FaultKind::Permanent, "no Redis node is named"))?;
+                let node = Node::new(info, config)?;
+                node.connect().await.map_err(fault::of("connecting"))?;
+                Wire::Single(Box::new(node))
+            }
+        };
+        let patience = config.command_timeout;
+        Ok(Self { wire, patience, trips: AtomicU64::new(0), commands: AtomicU64::new(0) })
+    }
+
+    /// Notes that somebody is about to wait for Redis.
+    pub(crate) fn trip(&self) {
+        self.trips.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn traffic(&self) -> Traffic {
+        Traffic { trips: self.trips.load(Ordering::Relaxed), commands: self.commands.load(Ordering::Relaxed) }
+    }
+
+    /// Asks one thing.
+    pub(crate) async fn ask<T: FromRedisValue>(&self, what: &'static str, cmd: &Cmd) -> Result<T, Fault> {
+        let value = self.send(cmd, Repeat::Safe).await.map_err(fault::of(what))?;
+        redis::from_redis_value(value).map_err(fault::unexpected(what))
+    }
+
+    /// Runs a script by its hash; a node that does not know it is told.
+    pub(crate) async fn call<T: FromRedisValue>(&self, call: Call) -> Result<T, Fault> {
+        let what = call.script.name;
+        let value = match self.send(&call.cmd, call.repeat).await {
+            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+                self.send(&call.in_full(), call.repeat).await
+            }
+            other => other,
+        };
+        redis::from_redis_value(value.map_err(fault::of(what))?).map_err(fault::unexpected(what))
+    }
+
+    async fn send(&self, cmd: &Cmd, repeat: Repeat) -> RedisResult<Value> {
+        self.commands.fetch_add(1, Ordering::Relaxed);
+        let sent = async {
+            match &self.wire {
+                Wire::Cluster(cluster) => cluster.send(cmd, repeat).await,
+                Wire::Single(node) => node.send(cmd, repeat).await,
+            }
+        };
+        timeout(self.patience, sent).await.map_err(|_| late())?
+    }
+}
+
+/// Runs what is sent together, and returns what came of each, in no order. All of it is done when this returns.
+pub(crate) async fn together<T>(asks: Vec<impl Future<Output = T>>) -> Vec<T> {
+    stream::iter(asks).buffer_unordered(IN_FLIGHT_MAX).collect().await
+}
+
+/// Runs what is sent together and returns the answers in the order of the asks.
+///
+/// # Errors
+/// The first [`Fault`], once everything is done.
+pub(crate) async fn in_order<T>(asks: Vec<impl Future<Output = Result<T, Fault>>>) -> Result<Vec<T>, Fault> {
+    let answers: Vec<_> = stream::iter(asks).buffered(IN_FLIGHT_MAX).collect().await;
+    answers.into_iter().collect()
+}

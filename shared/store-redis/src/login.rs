@@ -1,0 +1,64 @@
+//! Who logs in: nobody, a user with a password, or whoever a source of short-lived passwords names.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use delivery::Fault;
+use domain::Secret;
+use futures::stream::{Stream, StreamExt};
+use redis::{BasicAuth, ErrorKind, RedisError, RedisResult, StreamingCredentialsProvider};
+
+/// User names with passwords, each valid from when it comes until the next one.
+pub type Logins = Pin<Box<dyn Stream<Item = Result<(String, Secret), Fault>> + Send>>;
+
+/// A source of short-lived passwords, such as the tokens of AWS IAM.
+pub trait LoginSource: Send + Sync {
+    /// The login of one connection: the first at once, another whenever the one before is about to end. Every connection
+    /// asks for its own, and logs in again with each that comes.
+    fn logins(&self) -> Logins;
+}
+
+/// Who logs in.
+#[derive(Clone)]
+pub enum Login {
+    /// Nobody: Redis asks for no password.
+    None,
+    /// A user of Redis' access control, or the default user.
+    Password {
+        /// The user; the default one when there is none.
+        user: Option<String>,
+        /// The password.
+        password: Secret,
+    },
+    /// Whoever the source names.
+    From(Arc<dyn LoginSource>),
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => formatter.write_str("None"),
+            Self::Password { user, password } => {
+                formatter.debug_struct("Password").field("user", user).field("password", password).finish()
+            }
+            Self::From(_) => formatter.write_str("From(..)"),
+        }
+    }
+}
+
+/// A source of logins as the client asks for it.
+pub(crate) struct Source(pub(crate) Arc<dyn LoginSource>);
+
+impl StreamingCredentialsProvider for Source {
+    fn subscribe(&self) -> Pin<Box<dyn Stream<Item = RedisResult<BasicAuth>> + Send + 'static>> {
+        let told = |login: Result<(String, Secret), Fault>| match login {
+            Ok((user, password)) => Ok(BasicAuth::new(user, password.reveal().to_owned())),
+            Err(fault) => {
+                let detail = fault.to_string();
+                Err(RedisError::from((ErrorKind::AuthenticationFailed, "no login for Redis", detail)))
+            }
+        };
+        Box::pin(self.0.logins().map(told))
+    }
+}

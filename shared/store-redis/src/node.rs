@@ -1,0 +1,153 @@
+//! One node: one multiplexed connection, made when it is needed and replaced when it is dead.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use delivery::Fault;
+use parking_lot::RwLock;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Cmd, ConnectionInfo, RedisError, RedisResult, RetryMethod, Value};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use crate::config::RedisConfig;
+use crate::fault;
+use crate::login::{Login, Source};
+
+/// Whether a command may be sent again when its connection died before the reply came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// Doing it twice is doing it once.
+    Safe,
+    /// It would be done twice.
+    Never,
+}
+
+/// A node.
+pub(crate) struct Node {
+    client: Client,
+    settings: AsyncConnectionConfig,
+    patience: Duration,
+    live: RwLock<Option<Live>>,
+    /// Held by whoever makes a connection.
+    making: Mutex<()>,
+}
+
+/// The connection, and how many there were before it.
+#[derive(Clone)]
+struct Live {
+    number: u64,
+    connection: MultiplexedConnection,
+}
+
+/// The error of what did not come in time.
+pub(crate) fn late() -> RedisError {
+    io::Error::from(io::ErrorKind::TimedOut).into()
+}
+
+/// Whether an error says that its connection is dead. The client itself sets no time limit, so one that passed is the
+/// system's word that nothing was acknowledged any more.
+pub(crate) fn is_dead(error: &RedisError) -> bool {
+    matches!(
+        error.retry_method(),
+        RetryMethod::Reconnect | RetryMethod::ReconnectFromInitialConnections | RetryMethod::RetryImmediately
+    )
+}
+
+impl Node {
+    /// A node that nobody is connected to yet.
+    ///
+    /// # Errors
+    /// A permanent [`Fault`] when the configuration is wrong.
+    pub(crate) fn new(info: ConnectionInfo, config: &RedisConfig) -> Result<Self, Fault> {
+        let client = match config.certificates() {
+            Some(certificates) => {
+                // Whoever was first chose for the process, which is as good.
+                drop(rustls::crypto::ring::default_provider().install_default());
+                Client::build_with_tls(info, certificates)
+            }
+            None => Client::open(info),
+        };
+        let mut settings = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        if let Login::From(source) = &config.login {
+            settings = settings.set_credentials_provider(Source(Arc::clone(source)));
+        }
+        Ok(Self {
+            client: client.map_err(fault::of("configuration"))?,
+            settings,
+            patience: config.connect_timeout,
+            live: RwLock::default(),
+            making: Mutex::default(),
+        })
+    }
+
+    /// Connects, unless that is done.
+    pub(crate) async fn connect(&self) -> RedisResult<()> {
+        self.live().await.map(drop)
+    }
+
+    /// Sends a command, and once more over a new connection when the one that it went over is dead.
+    pub(crate) async fn send(&self, cmd: &Cmd, repeat: Repeat) -> RedisResult<Value> {
+        let Live { number, mut connection } = self.live().await?;
+        match cmd.query_async(&mut connection).await {
+            Err(error) if is_dead(&error) => {
+                let mut replaced = self.after(Some(number)).await?;
+                if repeat == Repeat::Never {
+                    return Err(error);
+                }
+                cmd.query_async(&mut replaced.connection).await
+            }
+            other => other,
+        }
+    }
+
+    /// Sends a command for a slot that is on its way to this node.
+    pub(crate) async fn send_asking(&self, cmd: &Cmd) -> RedisResult<Value> {
+        let mut asking = redis::pipe();
+        asking.cmd("ASKING").ignore().add_command(cmd.clone());
+        let (value,) = asking.query_async(&mut self.live().await?.connection).await?;
+        Ok(value)
+    }
+
+    async fn live(&self) -> RedisResult<Live> {
+        let live = self.live.read().clone();
+        match live {
+            Some(live) => Ok(live),
+            None => self.after(None).await,
+        }
+    }
+
+    /// The connection after number `dead`, or the first. Whoever comes first makes it, the others wait for it.
+    async fn after(&self, dead: Option<u64>) -> RedisResult<Live> {
+        let _making = self.making.lock().await;
+        let known = self.live.read().clone();
+        if let Some(live) = known.filter(|live| Some(live.number) != dead) {
+            return Ok(live);
+        }
+        let connecting = self.client.get_multiplexed_async_connection_with_config(&self.settings);
+        let connection = timeout(self.patience, connecting).await.map_err(|_| late())??;
+        let live = Live { number: dead.map_or(0, |dead| dead + 1), connection };
+        *self.live.write() = Some(live.clone());
+        if dead.is_some() {
+            tracing::info!(number = live.number, "a connection to Redis was dead and is replaced");
+        }
+        Ok(live)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redis::{ErrorKind, ServerErrorKind};
+
+    #[test]
+    fn a_dead_connection_is_told_from_a_refusal() {
+        let io = |kind: io::ErrorKind| RedisError::from(io::Error::from(kind));
+        assert!(is_dead(&io(io::ErrorKind::BrokenPipe)) && is_dead(&io(io::ErrorKind::UnexpectedEof)));
+        assert!(is_dead(&late()));
+        for kind in [ServerErrorKind::NoScript, ServerErrorKind::Moved, ServerErrorKind::NoPerm] {
+            assert!(!is_dead(&RedisError::from((ErrorKind::Server(kind), "no"))));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What waits, as Redis keeps it: `<dispatch> ` and the record of `wire::hot::waiting`, compressed with zstd.
+//!
+//! The number stands in front so that a script compares dispatches without reading the record.
+
+use std::cell::RefCell;
+use std::io;
+
+use domain::Waiting;
+use zstd::bulk::{Compressor, Decompressor};
+
+/// Larger than any record that the log takes.
+const RECORD_BYTES_MAX: usize = 64 << 20;
+/// The fastest level that zstd calls standard: memory matters less than the time of a rebuild.
+const LEVEL: i32 = 1;
+
+thread_local! {
+    // Making a context takes longer than compressing a small record.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Packs a waiting webhook.
+///
+/// # Errors
+/// When there is no memory for it.
+pub(crate) fn pack(waiting: &Waiting) -> io::Result<Vec<u8>> {
+    let bytes = wire::hot::waiting::encode(waiting);
+    let compressed = COMPRESSOR.with_borrow_mut(|kept| match kept {
+        Some(compressor) => compressor.compress(&bytes),
+        None => kept.insert(Compressor::new(LEVEL)?).compress(&bytes),
+    })?;
+    let mut packed = format!("{} ", waiting.dispatch.number).into_bytes();
+    packed.extend(compressed);
+    Ok(packed)
+}
+
+/// Unpacks a waiting webhook; `None` for what cannot be read, which is as good as lost.
+pub(crate) fn unpack(packed: &[u8]) -> Option<Waiting> {
+    let space = packed.iter().position(|byte| *byte == b' ')?;
+    let compressed = packed.get(space + 1..)?;
+    let capacity = Decompressor::upper_bound(compressed).filter(|bytes| *bytes <= RECORD_BYTES_MAX)?;
+    let bytes = DECOMPRESSOR.with_borrow_mut(|kept| match kept {
+        Some(decompressor) => decompressor.decompress(compressed, capacity),
+        None => kept.insert(Decompressor::new()?).decompress(compressed, capacity),
+    });
+    wire::hot::waiting::decode(&bytes.ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_lost() {
+        for packed in
+            [&b""[..], b"1", b"1 ", b"1 {}", b"x \x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"]
+        {
+            assert_eq!(unpack(packed), None, "{packed:?}");
+        }
+    }
+}

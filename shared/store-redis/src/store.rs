@@ -1,0 +1,58 @@
+//! The store: one connection, the keys, and the ports.
+
+use std::fmt;
+use std::time::Duration;
+
+use delivery::Fault;
+
+use crate::config::{RedisConfig, Retention};
+use crate::keys::Keys;
+use crate::link::{Link, Traffic};
+
+mod batch;
+mod dead_letters;
+mod endpoints;
+mod errand;
+mod folded;
+mod hot_state;
+mod open;
+mod recovery;
+mod replies;
+mod schedule;
+mod stats;
+mod statuses;
+mod trouble;
+
+/// Every port of the hot state, on Redis.
+pub struct RedisStore {
+    link: Link,
+    keys: Keys,
+    retention: Retention,
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("RedisStore").field("keys", &self.keys).finish_non_exhaustive()
+    }
+}
+
+impl RedisStore {
+    /// Connects.
+    ///
+    /// # Errors
+    /// A permanent [`Fault`] when the configuration or the login is wrong, a transient one when Redis cannot be reached.
+    pub async fn connect(config: RedisConfig) -> Result<Self, Fault> {
+        let link = Link::connect(&config).await?;
+        Ok(Self { link, keys: Keys::new(&config.prefix), retention: config.retention })
+    }
+
+    /// What went over the connection so far.
+    pub fn traffic(&self) -> Traffic {
+        self.link.traffic()
+    }
+}
+
+/// Whole milliseconds.
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,94 @@
+//! Port `hot state` on Redis: open, close, change.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use delivery::Fault;
+use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use domain::{Circuit, ClaimFact, EndpointState, Facts, LeaseFact, Transition, Write, lease_holder};
+use wire::hot;
+
+use crate::link::together;
+use crate::scripts::CHANGE;
+use crate::store::batch::Batch;
+use crate::store::errand::Told;
+use crate::store::open::Opened;
+use crate::store::replies::{self, Fields};
+use crate::store::{RedisStore, ms};
+
+/// What the store cannot say is no error of an *open*, but whoever looks for the cause finds it in the log.
+fn or_unknown<T>(found: Result<T, Fault>, unknown: T) -> T {
+    found.unwrap_or_else(|fault| {
+        tracing::debug!(%fault, cause = ?std::error::Error::source(&fault), "a fact is unknown");
+        unknown
+    })
+}
+
+#[async_trait]
+impl HotState for RedisStore {
+    async fn open(&self, request: OpenRequest<'_>) -> Facts {
+        let holder = lease_holder(request.dispatch, &request.claim.owner);
+        self.link.trip();
+        let (claim, opened, on_domain) = futures::join!(
+            self.claim(&request),
+            self.open_endpoint(&request, &holder),
+            self.open_domain(&request, &holder),
+        );
+        let opened = or_unknown(opened, Opened::UNKNOWN);
+        Facts {
+            claim: or_unknown(claim, ClaimFact::Unknown),
+            endpoint: opened.state,
+            owner: opened.owner,
+            on_endpoint: opened.lease,
+            on_domain: or_unknown(on_domain, LeaseFact::Unlimited),
+            token: opened.token,
+            holder,
+        }
+    }
+
+    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+        let mut batch = Batch::default();
+        for write in writes {
+            batch.add(write);
+        }
+        let errands = self.errands(batch)?;
+        if errands.is_empty() {
+            return Ok(None);
+        }
+        self.link.trip();
+        let told = together(errands.into_iter().map(|errand| self.run(errand)).collect()).await;
+        let (mut state, mut turned) = (None, BTreeSet::new());
+        for told in told {
+            let Told { state: found, turned: hash } = told?;
+            state = found.or(state);
+            turned.extend(hash);
+        }
+        self.list_as_they_are(turned).await;
+        Ok(state)
+    }
+
+    async fn change(&self, transition: &Transition) -> Result<Change, Fault> {
+        let hash = transition.endpoint.hash();
+        let keys = self.keys.endpoint(hash);
+        let call = CHANGE
+            .on(&[&keys.state, &keys.owners])
+            .arg(transition.version)
+            .arg(hot::circuit::encode(transition.circuit))
+            .arg(transition.gate.map(hot::gate::encode).unwrap_or_default())
+            .arg(transition.endpoint.url())
+            .arg(ms(self.retention.endpoint));
+        let listed = async {
+            let normal = matches!(transition.circuit, Circuit::Closed { .. }) && transition.gate.is_none();
+            if normal { Ok(()) } else { self.list(std::slice::from_ref(hash)).await }
+        };
+        self.link.trip();
+        let (reply, listed) = futures::join!(self.link.call(call), listed);
+        let (made, turned, fields): (u8, u8, Fields) = reply?;
+        listed?;
+        if turned == 1 {
+            self.list_as_they_are(BTreeSet::from([hash.clone()])).await;
+        }
+        let state = replies::endpoint(&fields);
+        Ok(if made == 1 { Change::Made(state) } else { Change::Lost(state) })
+    }
+}

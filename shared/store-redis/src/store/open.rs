@@ -1,0 +1,90 @@
+//! The parts of *open*: one script for each hash slot.
+
+use std::time::Duration;
+
+use delivery::Fault;
+use delivery::ports::hot_state::OpenRequest;
+use domain::{ClaimFact, EndpointState, LeaseFact, OwnerState, Pace, Token};
+
+use crate::scripts::{CLAIM, DOMAIN_LEASE, OPEN_ENDPOINT};
+use crate::store::replies::{self, Fields};
+use crate::store::{RedisStore, ms};
+
+/// How much longer a key with leases lives than the last of them. Longer than any lease.
+const LEASES_KEPT: Duration = Duration::from_hours(1);
+/// A longer interval between two tokens would leave the numbers that a script reckons with exactly.
+const INTERVAL_US_MAX: u64 = 1 << 46;
+
+/// What *open* finds of an endpoint.
+pub(super) struct Opened {
+    pub(super) state: Option<EndpointState>,
+    pub(super) owner: OwnerState,
+    pub(super) lease: LeaseFact,
+    pub(super) token: Token,
+}
+
+impl Opened {
+    /// What is found when the store cannot say.
+    pub(super) const UNKNOWN: Self =
+        Self { state: None, owner: OwnerState::Active, lease: LeaseFact::Unlimited, token: Token::Free };
+}
+
+/// A pace as scripts take it: the interval and what may be saved up, in microseconds.
+pub(super) fn pace_us(pace: Pace) -> (u64, u64) {
+    let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).min(INTERVAL_US_MAX);
+    let interval = micros(pace.interval).max(1);
+    (interval, micros(pace.burst).max(interval))
+}
+
+impl RedisStore {
+    pub(super) async fn claim(&self, request: &OpenRequest<'_>) -> Result<ClaimFact, Fault> {
+        let claim = &request.claim;
+        let call = CLAIM
+            .on(&[&self.keys.webhook(&request.dispatch.webhook.id)])
+            .arg(claim.dispatch)
+            .arg(claim.replayed_from)
+            .arg(&claim.owner.0)
+            .arg(claim.until.as_ms())
+            .arg(request.now.as_ms())
+            .arg(ms(self.retention.webhook));
+        let reply: Vec<String> = self.link.call(call).await?;
+        Ok(replies::claim(&reply))
+    }
+
+    pub(super) async fn open_endpoint(&self, request: &OpenRequest<'_>, holder: &str) -> Result<Opened, Fault> {
+        let webhook = &request.dispatch.webhook;
+        let keys = self.keys.endpoint(webhook.endpoint.hash());
+        let owner = self.keys.owner(webhook.endpoint.hash(), &webhook.config_id);
+        let (interval_us, saved_us) = request.pace.map_or((0, 0), pace_us);
+        let call = OPEN_ENDPOINT
+            .on(&[&keys.state, &keys.inflight, &owner])
+            .arg(holder)
+            .arg(request.endpoint_limit)
+            .arg(request.now.as_ms())
+            .arg(request.claim.until.as_ms())
+            .arg(ms(LEASES_KEPT))
+            .arg(interval_us)
+            .arg(saved_us)
+            .arg(ms(self.retention.endpoint));
+        let (lease, token, owner, fields): (u8, String, String, Fields) = self.link.call(call).await?;
+        Ok(Opened {
+            state: Some(replies::endpoint(&fields)),
+            owner: replies::owner(&owner),
+            lease: if lease == 1 { LeaseFact::Taken } else { LeaseFact::Full },
+            token: replies::token(&token),
+        })
+    }
+
+    pub(super) async fn open_domain(&self, request: &OpenRequest<'_>, holder: &str) -> Result<LeaseFact, Fault> {
+        let Some(limit) = request.domain_limit else { return Ok(LeaseFact::Unlimited) };
+        let call = DOMAIN_LEASE
+            .on(&[&self.keys.domain(request.dispatch.webhook.endpoint.domain())])
+            .arg(holder)
+            .arg(limit)
+            .arg(request.now.as_ms())
+            .arg(request.claim.until.as_ms())
+            .arg(ms(LEASES_KEPT));
+        let taken: u8 = self.link.call(call).await?;
+        Ok(if taken == 1 { LeaseFact::Taken } else { LeaseFact::Full })
+    }
+}

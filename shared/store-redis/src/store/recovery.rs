@@ -1,0 +1,147 @@
+//! Port `recovery` on Redis: the mark, the rebuild's lock and cursor, the fingerprint.
+//!
+//! Shapes: the mark is `number completed_at replayed`, the cursor `phase replayed offsets ends`, both lists parted by
+//! commas and `-` when empty.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use delivery::Fault;
+use delivery::ports::recovery::{Cursor, Epoch, Recovery};
+use domain::{EndpointHash, Fence, Owner, Timestamp, Waiting};
+
+use crate::keys::{DUE_SHARDS, fnv};
+use crate::link::in_order;
+use crate::packed::unpack;
+use crate::scripts::{REBUILD_ADVANCE, REBUILD_COMPLETE, REBUILD_LOCK};
+use crate::store::RedisStore;
+
+fn list(numbers: &[u64]) -> String {
+    if numbers.is_empty() {
+        return "-".to_owned();
+    }
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn numbers(text: &str) -> Option<Vec<u64>> {
+    if text == "-" { Some(Vec::new()) } else { text.split(',').map(|number| number.parse().ok()).collect() }
+}
+
+fn cursor_line(cursor: &Cursor) -> String {
+    format!("{} {} {} {}", cursor.phase, cursor.replayed, list(&cursor.offsets), list(&cursor.ends))
+}
+
+/// A cursor that cannot be read is as good as lost: the rebuild begins anew.
+fn cursor(line: &str) -> Option<Cursor> {
+    let mut words = line.split(' ');
+    let (phase, replayed) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    Some(Cursor { phase, replayed, offsets: numbers(words.next()?)?, ends: numbers(words.next()?)? })
+}
+
+fn epoch_line(epoch: &Epoch) -> String {
+    format!("{} {} {}", epoch.number, epoch.completed_at.as_ms(), epoch.replayed)
+}
+
+/// A mark that cannot be read is as good as lost.
+fn epoch(line: &str) -> Option<Epoch> {
+    let mut words = line.split(' ').map(|word| word.parse().ok());
+    let mut next = || words.next().flatten();
+    Some(Epoch { number: next()?, completed_at: Timestamp::from_ms(next()?), replayed: next()? })
+}
+
+/// What counts of a waiting webhook: which one, which dispatch and attempt, and when.
+fn fingerprint_of(waiting: &Waiting) -> u64 {
+    let dispatch = &waiting.dispatch;
+    let numbers = [dispatch.number, u64::from(dispatch.attempt), waiting.due.as_ms()];
+    let numbers = numbers.into_iter().flat_map(u64::to_be_bytes);
+    fnv(dispatch.webhook.id.as_str().bytes().chain(numbers))
+}
+
+impl RedisStore {
+    /// The fingerprint of one hash of what waits. A page may repeat what an earlier one held.
+    async fn fingerprint_at(&self, key: String) -> Result<u64, Fault> {
+        let (mut found, mut cursor) = (BTreeMap::new(), 0);
+        loop {
+            let (next, page) = self.page(&key, cursor).await?;
+            let prints =
+                page.into_iter().map(|(id, packed)| (id, unpack(&packed).as_ref().map_or(0, fingerprint_of)));
+            found.extend(prints);
+            cursor = next;
+            if cursor == 0 {
+                return Ok(found.into_values().fold(0, u64::wrapping_add));
+            }
+        }
+    }
+
+    /// Every parked list: an endpoint that has one is listed as troubled.
+    async fn parked_lists(&self) -> Result<Vec<String>, Fault> {
+        let mut cmd = redis::cmd("ZRANGE");
+        cmd.arg(self.keys.troubled()).arg(0).arg(-1);
+        self.link.trip();
+        let members: Vec<String> = self.link.ask("fingerprint", &cmd).await?;
+        let hashes: Vec<_> = members.iter().filter_map(|member| EndpointHash::parse(member).ok()).collect();
+        self.link.trip();
+        let owners = in_order(hashes.iter().map(|hash| self.owners(hash)).collect()).await?;
+        let of_each = hashes.iter().zip(owners);
+        let keys =
+            of_each.flat_map(|(hash, owners)| owners.into_iter().map(move |config| self.keys.parked(hash, &config)));
+        Ok(keys.collect())
+    }
+}
+
+#[async_trait]
+impl Recovery for RedisStore {
+    async fn epoch(&self) -> Result<Option<Epoch>, Fault> {
+        let mut cmd = redis::cmd("GET");
+        cmd.arg(self.keys.epoch());
+        self.link.trip();
+        let line: Option<String> = self.link.ask("the epoch", &cmd).await?;
+        Ok(line.as_deref().and_then(epoch))
+    }
+
+    async fn lock(&self, owner: &Owner, now: Timestamp, until: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault> {
+        let call = REBUILD_LOCK.on(&[&self.keys.rebuild()]).arg(&owner.0).arg(now.as_ms()).arg(until.as_ms());
+        self.link.trip();
+        let reply: Vec<String> = self.link.call(call).await?;
+        Ok(match reply.as_slice() {
+            [fence, line] => fence.parse().ok().map(|fence| (Fence(fence), cursor(line).unwrap_or_default())),
+            _ => None,
+        })
+    }
+
+    async fn advance(&self, fence: Fence, cursor: &Cursor) -> Result<bool, Fault> {
+        let call = REBUILD_ADVANCE.on(&[&self.keys.rebuild()]).arg(fence.0).arg(cursor_line(cursor));
+        self.link.trip();
+        self.link.call(call).await
+    }
+
+    async fn complete(&self, fence: Fence, epoch: &Epoch) -> Result<bool, Fault> {
+        let call = REBUILD_COMPLETE.on(&[&self.keys.rebuild(), &self.keys.epoch()]);
+        self.link.trip();
+        self.link.call(call.arg(fence.0).arg(epoch_line(epoch))).await
+    }
+
+    async fn fingerprint(&self) -> Result<u64, Fault> {
+        let mut lists: Vec<_> = (0..DUE_SHARDS).map(|shard| self.keys.due(shard).records).collect();
+        lists.extend(self.parked_lists().await?);
+        let prints = in_order(lists.into_iter().map(|key| self.fingerprint_at(key)).collect()).await?;
+        Ok(prints.into_iter().fold(0, u64::wrapping_add))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_back_and_broken_ones_are_lost() {
+        let far = Cursor { phase: 1, offsets: vec![7, 0], ends: Vec::new(), replayed: 9 };
+        assert_eq!(cursor_line(&far), "1 9 7,0 -");
+        for cursor_of in [Cursor::default(), far] {
+            assert_eq!(cursor(&cursor_line(&cursor_of)), Some(cursor_of));
+        }
+        let mark = Epoch { number: 3, completed_at: Timestamp::from_ms(5), replayed: 8 };
+        assert_eq!(epoch(&epoch_line(&mark)), Some(mark));
+        assert_eq!((cursor(""), cursor("1 2 x -"), epoch("1 2"), epoch("")), (None, None, None, None));
+    }
+}

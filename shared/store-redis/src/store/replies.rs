@@ -1,0 +1,61 @@
+//! Replies of scripts, read with `wire`. What cannot be read is as good as lost.
+
+use domain::{ClaimFact, Duplicate, EndpointState, Fence, Next, OwnerState, Timestamp, Token};
+use wire::hot;
+
+/// Fields and values in turn, as a script replies with a hash.
+pub(super) type Fields = Vec<String>;
+
+/// What became of a wish for a claim.
+pub(super) fn claim(reply: &[String]) -> ClaimFact {
+    let words: Vec<_> = reply.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["taken", fence, takeover] => match fence.parse() {
+            Ok(fence) => ClaimFact::Taken { fence: Fence(fence), takeover: *takeover == "1" },
+            Err(_) => ClaimFact::Unknown,
+        },
+        ["settled", terminal, due, attempt] => {
+            let next = match (due.parse(), attempt.parse()) {
+                (Ok(due), Ok(attempt)) => Some(Next { due: Timestamp::from_ms(due), attempt }),
+                _ => None,
+            };
+            ClaimFact::Settled(Duplicate { terminal: *terminal == "1", next })
+        }
+        ["held", until] => match until.parse() {
+            Ok(until) => ClaimFact::Held { until: Timestamp::from_ms(until) },
+            Err(_) => ClaimFact::Unknown,
+        },
+        _ => ClaimFact::Unknown,
+    }
+}
+
+/// What an endpoint's bucket said.
+pub(super) fn token(word: &str) -> Token {
+    match word.parse::<u64>() {
+        Ok(turn_us) => Token::Wait(Timestamp::from_ms(turn_us.div_ceil(1000))),
+        Err(_) if word == "taken" => Token::Taken,
+        Err(_) => Token::Free,
+    }
+}
+
+/// What is known of an endpoint.
+pub(super) fn endpoint(fields: &Fields) -> EndpointState {
+    hot::endpoint_state::decode(pairs(fields)).unwrap_or_default()
+}
+
+/// The value of one field.
+pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    pairs(fields).find(|(field, _)| *field == name).map(|(_, value)| value)
+}
+
+/// What an owner decided.
+pub(super) fn owner(line: &str) -> OwnerState {
+    hot::owner::decode(line).map(|(state, _)| state).unwrap_or_default()
+}
+
+fn pairs(fields: &Fields) -> impl Iterator<Item = (&str, &str)> {
+    fields.chunks_exact(2).filter_map(|pair| match pair {
+        [name, value] => Some((name.as_str(), value.as_str())),
+        _ => None,
+    })
+}

@@ -1,0 +1,93 @@
+//! The listing of endpoints that are not in their normal state.
+//!
+//! It lies in another slot than the endpoints, so no script keeps both in step. Whatever may bring trouble lists the
+//! endpoint in the same round trip; a script that says that trouble came or went is followed by a look at the endpoint
+//! itself; and who reads the listing looks again. So it never lacks an endpoint for long, and what it shows is true.
+
+use std::collections::BTreeSet;
+
+use delivery::Fault;
+use domain::EndpointHash;
+use wire::hot;
+
+use crate::link::in_order;
+use crate::store::RedisStore;
+
+/// Times that an endpoint's place in the listing is mended while others change it.
+const LOOKS_MAX: usize = 4;
+
+impl RedisStore {
+    /// Lists endpoints.
+    pub(super) async fn list(&self, hashes: &[EndpointHash]) -> Result<(), Fault> {
+        let mut cmd = redis::cmd("ZADD");
+        cmd.arg(self.keys.troubled());
+        for hash in hashes {
+            cmd.arg(0).arg(hash.as_str());
+        }
+        self.link.ask("listing trouble", &cmd).await
+    }
+
+    async fn unlist(&self, hash: &EndpointHash) -> Result<(), Fault> {
+        let mut cmd = redis::cmd("ZREM");
+        cmd.arg(self.keys.troubled()).arg(hash.as_str());
+        self.link.ask("unlisting trouble", &cmd).await
+    }
+
+    /// Whether an endpoint is in trouble: by circuit or gate, by an owner's decision, or by what is parked.
+    async fn is_troubled(&self, hash: &EndpointHash) -> Result<bool, Fault> {
+        let keys = self.keys.endpoint(hash);
+        let (mut fields, mut owners) = (redis::cmd("HMGET"), redis::cmd("EXISTS"));
+        fields.arg(&keys.state).arg(hot::endpoint_state::CIRCUIT).arg(hot::endpoint_state::GATE);
+        owners.arg(&keys.owners);
+        let (fields, owners) = futures::join!(self.link.ask("trouble", &fields), self.link.ask("trouble", &owners));
+        let (circuit, gate): (Option<String>, Option<String>) = fields?;
+        let owners: u8 = owners?;
+        let texts = [(hot::endpoint_state::CIRCUIT, circuit), (hot::endpoint_state::GATE, gate)];
+        let found = texts.iter().filter_map(|(field, text)| text.as_deref().map(|text| (*field, text)));
+        let state = hot::endpoint_state::decode(found).unwrap_or_default();
+        Ok(owners == 1 || !state.is_normal())
+    }
+
+    /// Lists endpoints that are in trouble and takes the others off. A failure is mended by the next reader.
+    pub(super) async fn list_as_they_are(&self, hashes: BTreeSet<EndpointHash>) {
+        for hash in hashes {
+            if let Err(fault) = self.list_as_it_is(&hash).await {
+                tracing::debug!(%fault, endpoint = %hash, "the listing of trouble is behind");
+            }
+        }
+    }
+
+    /// Looks, writes what was seen, and looks again: until nobody has changed it in between.
+    async fn list_as_it_is(&self, hash: &EndpointHash) -> Result<bool, Fault> {
+        self.link.trip();
+        let mut troubled = self.is_troubled(hash).await?;
+        for _ in 0..LOOKS_MAX {
+            self.link.trip();
+            if troubled {
+                self.list(std::slice::from_ref(hash)).await?;
+            } else {
+                self.unlist(hash).await?;
+            }
+            self.link.trip();
+            let seen = self.is_troubled(hash).await?;
+            if seen == troubled {
+                break;
+            }
+            troubled = seen;
+        }
+        Ok(troubled)
+    }
+
+    /// Of listed endpoints, those that are in trouble; the others are taken off the listing.
+    pub(super) async fn still_troubled(&self, listed: Vec<EndpointHash>) -> Result<Vec<EndpointHash>, Fault> {
+        self.link.trip();
+        let seen = in_order(listed.iter().map(|hash| self.is_troubled(hash)).collect()).await?;
+        let mut troubled = Vec::new();
+        for (hash, seen) in listed.into_iter().zip(seen) {
+            if seen || self.list_as_it_is(&hash).await? {
+                troubled.push(hash);
+            }
+        }
+        Ok(troubled)
+    }
+}

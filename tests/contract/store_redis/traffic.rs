@@ -1,0 +1,291 @@
+//! What goes over the connection, and which keys it leaves.
+
+use std::time::Duration;
+
+use delivery::ports::dead_letters::{DeadLetterFilter, DeadLetters};
+use delivery::ports::endpoints::Endpoints;
+use delivery::ports::hot_state::{HotState, OpenRequest};
+use delivery::ports::recovery::{Epoch, Recovery};
+use delivery::ports::schedule::{Lease, Schedule};
+use delivery::ports::stats::{Counts, Hour, HourlyStats, Stats};
+use delivery::ports::statuses::Statuses;
+use domain::{
+    Circuit, ClaimFact, ClaimRequest, Dispatch, EndpointReport, Facts, Fence, Gate, Owner, OwnerState, Pace, Phase,
+    Settlement, Tally, Transition, Write,
+};
+use futures::future::join_all;
+use store_redis::{Login, Traffic};
+use testkit::contract::run;
+use testkit::generate::{
+    at, attempt, config_id, dead_letter_entry, decision, dispatch, dispatch_of, dispatch_to, endpoint, numbered,
+    parked, report, status, waiting,
+};
+
+use super::Instance;
+
+const SUCCESS: Tally = Tally { failures: 0, successes: 1, slow: 0 };
+const FAILURE: Tally = Tally { failures: 1, successes: 0, slow: 0 };
+
+pub(super) fn open(dispatch: &Dispatch) -> OpenRequest<'_> {
+    OpenRequest {
+        dispatch,
+        claim: ClaimRequest {
+            dispatch: dispatch.number,
+            replayed_from: dispatch.replayed_from,
+            owner: Owner("a".to_owned()),
+            until: at(60_000),
+        },
+        endpoint_limit: 1000,
+        domain_limit: Some(1000),
+        pace: None,
+        now: at(0),
+    }
+}
+
+pub(super) fn fence(facts: &Facts) -> Fence {
+    let fence = match facts.claim {
+        ClaimFact::Taken { fence, .. } => Some(fence),
+        ClaimFact::Settled(_) | ClaimFact::Held { .. } | ClaimFact::Unknown => None,
+    };
+    fence.expect("the claim was free")
+}
+
+/// What a delivery writes after its request.
+pub(super) fn settled(dispatch: &Dispatch, facts: &Facts, phase: Phase) -> Vec<Write> {
+    let tally = if phase == Phase::Delivered { SUCCESS } else { FAILURE };
+    let settlement =
+        Settlement { fence: Some(fence(facts)), status: status(dispatch, phase), attempt: Some(attempt(dispatch)) };
+    vec![
+        Write::Settle(settlement),
+        Write::Report(report(&dispatch.webhook.endpoint, tally)),
+        Write::Release(facts.leases(dispatch, None)),
+    ]
+}
+
+fn since(before: Traffic, after: Traffic) -> (u64, u64) {
+    (after.trips - before.trips, after.commands - before.commands)
+}
+
+/// Runs every script once, so that Redis knows them all.
+async fn warm(instance: &Instance) {
+    let first = dispatch();
+    let facts = instance.store.open(open(&first)).await;
+    instance.store.close(settled(&first, &facts, Phase::Waiting)).await.expect("written");
+}
+
+/// P6: "two round trips per attempt", and of a healthy endpoint nothing stays.
+#[test]
+fn an_attempt_is_two_round_trips_and_leaves_the_webhook_alone() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        warm(&instance).await;
+        let (before, known) = (instance.store.traffic(), instance.keys().await);
+        let first = dispatch();
+        let facts = instance.store.open(open(&first)).await;
+        let told = instance.store.close(settled(&first, &facts, Phase::Delivered)).await.expect("written");
+        assert_eq!(told, None, "nothing is known of the endpoint");
+        assert_eq!(since(before, instance.store.traffic()), (2, 6), "trips, and scripts for three slots each time");
+        let new: Vec<_> = instance.keys().await.into_iter().filter(|key| !known.contains(key)).collect();
+        assert_eq!(new, [format!("{{wh:{}}}", first.webhook.id)]);
+    });
+}
+
+/// A retry is two round trips as well, its due entry included.
+#[test]
+fn a_failed_attempt_is_two_round_trips() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        warm(&instance).await;
+        let before = instance.store.traffic();
+        let first = dispatch();
+        let facts = instance.store.open(open(&first)).await;
+        let mut writes = settled(&first, &facts, Phase::Waiting);
+        writes.push(Write::Schedule(waiting(&numbered(&first, 2), at(10_000))));
+        let told = instance.store.close(writes).await.expect("written").expect("a failure is known of");
+        assert_eq!(told.buckets.len(), 1);
+        let (trips, commands) = since(before, instance.store.traffic());
+        assert_eq!(trips, 2);
+        assert!((7..=8).contains(&commands), "{commands}: one more when Redis does not know the script yet");
+    });
+}
+
+/// W5, W6: five hundred answers of one endpoint at once are five hundred scripts, none of them tried again.
+#[test]
+fn five_hundred_answers_of_one_endpoint_are_no_conflict() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        warm(&instance).await;
+        let target = endpoint();
+        let before = instance.store.traffic();
+        let reports = (0..500).map(|_| instance.store.close(vec![Write::Report(report(&target, FAILURE))]));
+        let states = join_all(reports).await;
+        assert_eq!(since(before, instance.store.traffic()), (500, 500));
+        let counted = |state: domain::EndpointState| state.buckets.first().map_or(0, |bucket| bucket.tally.failures);
+        let most = states.into_iter().map(|state| counted(state.expect("written").expect("a state"))).max();
+        assert_eq!(most, Some(500));
+    });
+}
+
+/// A large rebuild: what shares a slot shares scripts, and everything goes out together.
+#[test]
+fn a_close_of_thousands_is_one_trip() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        let (target, before) = (endpoint(), instance.store.traffic());
+        let all: Vec<_> = (0..4000).map(|n| waiting(&dispatch_to(&target), at(n))).collect();
+        instance.store.close(all.into_iter().map(Write::Schedule).collect()).await.expect("written");
+        let (trips, commands) = since(before, instance.store.traffic());
+        assert_eq!(trips, 1);
+        assert!(commands < 200, "{commands} scripts for 4000 entries");
+        assert_eq!(instance.store.depth(at(5000)).await.expect("it answers").waiting, 4000);
+    });
+}
+
+/// A delivery, with everything that may happen to it.
+async fn full_life(instance: &Instance, first: &Dispatch) {
+    let (store, target) = (&instance.store, &first.webhook.endpoint);
+    let paced = OpenRequest {
+        pace: Some(Pace { interval: Duration::from_millis(50), burst: Duration::from_secs(1) }),
+        ..open(first)
+    };
+    let facts = store.open(paced).await;
+    let mut writes = settled(first, &facts, Phase::Waiting);
+    let second = numbered(first, 2);
+    writes.push(Write::Schedule(waiting(&second, at(10))));
+    let gate = Some(Gate::new(at(10), at(20)));
+    writes.push(Write::Report(EndpointReport { gate, ..report(target, FAILURE) }));
+    let state = store.close(writes).await.expect("written").expect("a state");
+    let transition = Transition {
+        endpoint: target.clone(),
+        version: state.version,
+        circuit: Circuit::Open { since: at(1) },
+        gate: state.gate,
+    };
+    store.change(&transition).await.expect("changed");
+    let lease = Lease { token: "t".to_owned(), now: at(10), until: at(100) };
+    assert_eq!(Schedule::lease(store.as_ref(), &lease, 10).await.expect("leased").len(), 1);
+    store.close(vec![Write::Park(parked(&second, at(11)))]).await.expect("written");
+    store.close(vec![Write::Decide(decision(first, OwnerState::Paused, at(11)))]).await.expect("written");
+    let entry = dead_letter_entry(&second, at(12));
+    store.close(vec![Write::Index(entry.clone())]).await.expect("written");
+    let hourly = HourlyStats {
+        counts: Counts { enqueued: 1, ..Counts::default() },
+        endpoints: [target.hash().clone()].into(),
+    };
+    store.add(Hour(at(0).as_secs() / 3600), &hourly).await.expect("counted");
+    let (fence, _) = store.lock(&Owner("r".to_owned()), at(0), at(10)).await.expect("asked").expect("free");
+    let mark = Epoch { number: 1, completed_at: at(1), replayed: 3 };
+    assert!(store.complete(fence, &mark).await.expect("completed"));
+    // Another that is under way.
+    store.open(open(&dispatch_to(target))).await;
+}
+
+/// "Nothing reads or writes a key that is not in design.md": the keys of a full life, each once.
+#[test]
+fn only_documented_keys_exist_after_a_full_life() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        let first = dispatch();
+        full_life(&instance, &first).await;
+        let webhook = &first.webhook;
+        let shown = |key: &String| {
+            let key = key.replace(webhook.endpoint.hash().as_str(), "<hash>").replace(webhook.id.as_str(), "<id>");
+            key.replace(webhook.config_id.as_str(), "<config_id>").replace(webhook.endpoint.domain(), "<host>")
+        };
+        let mut keys: Vec<_> = instance.keys().await.iter().map(shown).collect();
+        keys.retain(|key| !key.starts_with("{wh:wh_"));
+        keys.iter_mut().filter(|key| key.starts_with("{due:")).for_each(|key| key.replace_range(5..7, "NN"));
+        for key in &mut keys {
+            *key = key.replace("2026010100", "<YYYYMMDDHH>");
+        }
+        let documented = store_redis::keys::DOCUMENTED;
+        let ours = documented.iter().filter(|(_, what)| !what.starts_with("not the store's"));
+        let mut expected: Vec<_> = ours.map(|(key, _)| (*key).to_owned()).collect();
+        expected.sort();
+        keys.sort();
+        assert_eq!(keys, expected);
+    });
+}
+
+/// TTL is garbage collection: whatever is not waiting has one, what waits has none.
+#[test]
+fn only_what_waits_has_no_time_to_live() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        let first = dispatch();
+        full_life(&instance, &first).await;
+        let for_ever = ["{due:", "{system}", "endpoints:troubled", "dead:configs"];
+        for key in instance.keys().await {
+            let ttl: i64 = instance.ask(&["PTTL", &format!("{}{key}", instance.prefix)]).await;
+            let waits = for_ever.iter().any(|start| key.starts_with(start))
+                || (key.starts_with("{ep:") && !key.ends_with(":inflight"));
+            assert_eq!(ttl == -1, waits, "{key} has {ttl} ms to live");
+        }
+        let webhook = &first.webhook;
+        let (hash, config) = (webhook.endpoint.hash().clone(), webhook.config_id.clone());
+        let unpark = Write::Unpark(hash, config, webhook.id.clone(), 9);
+        instance.store.close(vec![unpark]).await.expect("written");
+        instance
+            .store
+            .close(vec![Write::Decide(decision(&first, OwnerState::Active, at(12)))])
+            .await
+            .expect("written");
+        for key in instance.keys().await.iter().filter(|key| key.starts_with("{ep:")) {
+            let ttl: i64 = instance.ask(&["PTTL", &format!("{}{key}", instance.prefix)]).await;
+            assert!(ttl > 0, "{key} stays for ever though nothing waits");
+        }
+    });
+}
+
+/// A parked webhook stays known however long its owner takes, and an index of dead letters does not grow for ever.
+#[test]
+fn what_is_kept_follows_from_what_waits() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        let first = dispatch();
+        let key = format!("{}{{wh:{}}}", instance.prefix, first.webhook.id);
+        instance.store.close(vec![Write::Merge(status(&first, Phase::Parked))]).await.expect("written");
+        assert_eq!(instance.ask::<i64>(&["PTTL", &key]).await, -1);
+        instance.store.close(vec![Write::Merge(status(&numbered(&first, 2), Phase::Dead))]).await.expect("written");
+        assert!(instance.ask::<i64>(&["PTTL", &key]).await > 0);
+        let week_ms = 7 * 24 * 3600 * 1000;
+        let config = config_id();
+        let dead = |ms| dead_letter_entry(&dispatch_of(&config, &endpoint()), at(ms));
+        let entries = [dead(0), dead(1), dead(week_ms + 1)];
+        instance.store.close(entries.iter().cloned().map(Write::Index).collect()).await.expect("written");
+        let listed = instance.store.list(&DeadLetterFilter::default(), None, 9).await.expect("it answers");
+        assert_eq!(listed, entries[1..]);
+        assert_eq!(instance.store.find(&entries[0].id).await.expect("it answers"), None);
+    });
+}
+
+/// The listing mends itself: an endpoint whose state was lost is not shown, and is shown when it is in trouble again.
+#[test]
+fn the_listing_of_trouble_shows_what_is_true() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        let target = endpoint();
+        let gated = EndpointReport { gate: Some(Gate::new(at(10), at(20))), ..report(&target, Tally::default()) };
+        instance.store.close(vec![Write::Report(gated.clone())]).await.expect("written");
+        assert_eq!(instance.store.troubled(None, 10).await.expect("it answers"), [target.hash().clone()]);
+        let _: u64 = instance.ask(&["DEL", &format!("{}{{ep:{}}}", instance.prefix, target.hash())]).await;
+        assert_eq!(instance.store.troubled(None, 10).await.expect("it answers"), []);
+        instance.store.close(vec![Write::Report(gated.clone())]).await.expect("written");
+        let _: u64 = instance.ask(&["DEL", &format!("{}endpoints:troubled", instance.prefix)]).await;
+        instance.store.close(vec![Write::Report(gated)]).await.expect("written");
+        assert_eq!(instance.store.troubled(None, 10).await.expect("it answers"), [target.hash().clone()]);
+    });
+}
+
+/// A webhook whose dead letter is found by its id alone is not known as a webhook by that.
+#[test]
+fn a_dead_letter_alone_is_no_status() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        let first = dispatch();
+        let entry = dead_letter_entry(&first, at(1));
+        instance.store.close(vec![Write::Index(entry.clone())]).await.expect("written");
+        assert_eq!(instance.store.find(&first.webhook.id).await.expect("it answers"), Some(entry));
+        assert_eq!(instance.store.attempts(&first.webhook.id).await.expect("it answers"), None);
+    });
+}
