@@ -1,6 +1,6 @@
 //! Several servers on one Kafka and Redis: they share the work, and one that is killed is taken over.
 #![cfg(feature = "services")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world fails")]
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
