@@ -45,3 +45,73 @@ impl Folded {
         (out, put)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use domain::{
+        ConfigId, Dispatch, Endpoint, Lane, MAX_ATTEMPTS_DEFAULT, Payload, PayloadKind, Timestamp, WaitReason,
+        Webhook,
+    };
+
+    use super::*;
+
+    fn waiting(number: u64) -> Waiting {
+        let webhook = Webhook {
+            id: WebhookId::fresh(Timestamp::EPOCH, 7),
+            config_id: ConfigId::parse("t").unwrap(),
+            endpoint: Endpoint::parse("http://a.test/").unwrap(),
+            payload: Payload { bytes: Arc::from(&b"{}"[..]), kind: PayloadKind::Json },
+            headers: Vec::new(),
+            idempotency_key: None,
+            signing_secrets: Vec::new(),
+            max_attempts: MAX_ATTEMPTS_DEFAULT,
+            retry_on_status: Vec::new(),
+            created_at: Timestamp::EPOCH,
+        };
+        Waiting {
+            dispatch: Dispatch { number, ..Dispatch::first(Arc::new(webhook)) },
+            lane: Lane::Fast,
+            due: Timestamp::EPOCH,
+            reason: WaitReason::Retry,
+            gate: None,
+        }
+    }
+
+    /// What a list of one webhook holds after the writes in their order; `Ok` puts in, `Err` takes out.
+    fn in_order(mut held: Option<u64>, writes: &[Result<u64, u64>]) -> Option<u64> {
+        for write in writes {
+            held = match *write {
+                Ok(number) => held.max(Some(number)),
+                Err(through) => held.filter(|number| *number > through),
+            };
+        }
+        held
+    }
+
+    #[test]
+    fn folded_writes_leave_what_the_writes_in_order_would() {
+        let all: Vec<Result<u64, u64>> = (1..=3).flat_map(|number| [Ok(number), Err(number)]).collect();
+        let two = all.iter().flat_map(|first| all.iter().map(move |second| [*first, *second]));
+        for [first, second] in two {
+            for third in &all {
+                let writes = [first, second, *third];
+                let mut folded = Folded::default();
+                for write in writes {
+                    match write {
+                        Ok(number) => folded.put(waiting(number)),
+                        Err(through) => folded.take_out(WebhookId::fresh(Timestamp::EPOCH, 7), through),
+                    }
+                }
+                let (out, put) = folded.parts();
+                assert!(out.len() <= 1 && put.len() <= 1);
+                let out = out.iter().map(|(_, through)| Err(*through));
+                let then: Vec<_> = out.chain(put.iter().map(|put| Ok(put.dispatch.number))).collect();
+                for held in [None, Some(1), Some(2), Some(3), Some(4)] {
+                    assert_eq!(in_order(held, &then), in_order(held, &writes), "{writes:?} on {held:?}");
+                }
+            }
+        }
+    }
+}
