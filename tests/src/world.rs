@@ -97,10 +97,10 @@ impl World {
                 tasks.push(spawner.spawn_local_with_handle(consumer.run()).unwrap());
             }
         }
-        let system = self.system.clone();
+        let (system, poll) = (self.system.clone(), self.settings.scheduler.poll_interval);
         let beside = async move {
             futures::join!(
-                background::schedule(&system.release),
+                background::schedule(&system.release, poll),
                 background::look_after(&system),
                 background::reconcile(&system)
             );

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::consumer::Consumer;
 use crate::system::System;
 
-/// The longest sleep of the scheduler, and how often it does what is not due at a time of its own.
+/// How often the scheduler does what is not due at a time of its own.
 const TICK: Duration = Duration::from_secs(1);
 /// How often the reconciler looks whether the hot state is whole.
 const RECONCILE: Duration = Duration::from_secs(1);
@@ -24,7 +24,6 @@ const RECONCILE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Background {
     tasks: JoinSet<()>,
-    lanes: CancellationToken,
     stop: CancellationToken,
 }
 
@@ -34,25 +33,23 @@ impl Background {
     /// # Errors
     /// A setting that does not fit this machine.
     pub fn start(system: &System, settings: &Settings) -> anyhow::Result<Self> {
-        let (lanes, stop) = (CancellationToken::new(), CancellationToken::new());
-        let mut tasks = JoinSet::new();
+        let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
         for lane in [Lane::Fast, Lane::Slow] {
-            for consumer in consumers(system, settings, (lane, &lanes))? {
+            for consumer in consumers(system, settings, (lane, &stop))? {
                 tasks.spawn(consumer.run());
             }
         }
-        let (ours, token) = (system.clone(), stop.clone());
-        tasks.spawn(async move { until(&token, schedule(&ours.release)).await });
+        let (ours, token, poll) = (system.clone(), stop.clone(), settings.scheduler.poll_interval);
+        tasks.spawn(async move { until(&token, schedule(&ours.release, poll)).await });
         let (ours, token) = (system.clone(), stop.clone());
         tasks.spawn(async move { until(&token, look_after(&ours)).await });
         let (ours, token) = (system.clone(), stop.clone());
         tasks.spawn(async move { until(&token, reconcile(&ours)).await });
-        Ok(Self { tasks, lanes, stop })
+        Ok(Self { tasks, stop })
     }
 
     /// Stops taking up records, finishes what is under way, then stops the rest.
     pub async fn shut_down(mut self, system: &System) {
-        self.lanes.cancel();
         self.stop.cancel();
         while let Some(ended) = self.tasks.join_next().await {
             if let Err(panicked) = ended {
@@ -101,15 +98,15 @@ async fn until(stop: &CancellationToken, work: impl Future<Output = ()>) {
     }
 }
 
-/// The scheduler: releases what is due and sleeps to the next due entry.
-pub async fn schedule(release: &Release) {
+/// The scheduler: releases what is due and sleeps to the next due entry, `poll` at most.
+pub async fn schedule(release: &Release, poll: Duration) {
     loop {
         let pause = match release.tick().await {
             Ok(ticked) if ticked.released >= release.batch_max => Duration::ZERO,
-            Ok(ticked) => ticked.next_due.map_or(TICK, |due| due.since(release.clock.now()).min(TICK)),
+            Ok(ticked) => ticked.next_due.map_or(poll, |due| due.since(release.clock.now()).min(poll)),
             Err(fault) => {
                 tracing::warn!(%fault, "the scheduler's tick failed; the next one repeats it");
-                TICK
+                poll
             }
         };
         release.clock.sleep(pause.max(Duration::from_millis(1))).await;

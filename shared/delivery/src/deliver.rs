@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use domain::{
     Admission, ClaimRequest, Dispatch, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner, Permit,
-    Policy, Position, Record, SETTLE_MARGIN, Settled, Situation, Timestamp, Undecodable, WaitReason, admit,
-    admit_effects, follow_up, settle,
+    Policy, Position, Record, Settled, Situation, Timestamp, Undecodable, WaitReason, admit, admit_effects,
+    follow_up, settle,
 };
 
 use crate::effects::perform;
@@ -126,12 +126,11 @@ impl Deliver {
     }
 
     async fn open(&self, dispatch: &Dispatch, invocation: &Invocation, now: Timestamp) -> Facts {
-        let timeout = self.policy.lanes.timeout(invocation.lane, dispatch);
         let claim = ClaimRequest {
             dispatch: dispatch.number,
             replayed_from: dispatch.replayed_from,
             owner: invocation.owner.clone(),
-            until: now.plus(timeout).plus(SETTLE_MARGIN),
+            until: self.policy.lanes.lease_until(invocation.lane, dispatch, now),
         };
         let request = OpenRequest {
             dispatch,
@@ -178,7 +177,7 @@ impl Deliver {
     /// Performs the effects of a request that was made, again and again while the claim lasts: giving up would send the
     /// webhook a second time (P19).
     async fn settle_patiently(&self, finished: &Finished<'_>) -> Result<(Fate, Option<EndpointState>), Fault> {
-        let claimed_until = finished.situation.moment.now.plus(finished.permit.timeout).plus(SETTLE_MARGIN);
+        let claimed_until = finished.situation.lease_until();
         let mut pause = SETTLE_PAUSE;
         loop {
             let Settled { fate, effects } = settle(finished);

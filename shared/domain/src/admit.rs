@@ -130,7 +130,7 @@ impl Probing {
 fn probing(situation: &Situation<'_>, endpoint: &EndpointState) -> Result<Probing, (Timestamp, WaitReason)> {
     let Situation { dispatch, policy, moment, .. } = situation;
     let now = moment.now;
-    let probe_until = now.plus(situation.timeout()).plus(SETTLE_MARGIN);
+    let probe_until = situation.lease_until();
     let mut probing = Probing { circuit: endpoint.circuit, gate: endpoint.gate, probes: Probes::default() };
     if let Some(gate) = &endpoint.gate {
         match gate.answer(now) {

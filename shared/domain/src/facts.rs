@@ -92,4 +92,9 @@ impl Situation<'_> {
     pub fn timeout(&self) -> Duration {
         self.policy.lanes.timeout(self.moment.lane, self.dispatch)
     }
+
+    /// When the claim and the leases end that were taken for it.
+    pub fn lease_until(&self) -> Timestamp {
+        self.policy.lanes.lease_until(self.moment.lane, self.dispatch, self.moment.now)
+    }
 }

@@ -60,6 +60,12 @@ impl LanePolicy {
         }
     }
 
+    /// When the claim and the leases end that are taken at `now` for a request. What began together ends together: a probe
+    /// knows its own lease by it (P8, CB-1).
+    pub fn lease_until(&self, lane: Lane, dispatch: &Dispatch, now: Timestamp) -> Timestamp {
+        now.plus(self.timeout(lane, dispatch)).plus(SETTLE_MARGIN)
+    }
+
     /// The longest that any request may take.
     pub const fn full_timeout(&self) -> Duration {
         self.timeout

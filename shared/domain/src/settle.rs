@@ -10,7 +10,6 @@ use crate::circuit::{Circuit, Health};
 use crate::effect::{Effect, EndpointReport, EndpointState, Transition, Write};
 use crate::facts::Situation;
 use crate::gate::{Gate, GateAnswer};
-use crate::lane::SETTLE_MARGIN;
 use crate::outcome::{Outcome, Verdict};
 use crate::record::{DeliveryResult, Record};
 use crate::status::{Attempt, Status};
@@ -126,18 +125,13 @@ impl Finished<'_> {
             Circuit::HalfOpen { probe_until, .. } => probe_until,
             Circuit::Closed { .. } | Circuit::Open { .. } => None,
         };
-        self.permit.probes.circuit && until == Some(self.lease_until())
-    }
-
-    /// When the lease ends that was taken for this request.
-    fn lease_until(&self) -> Timestamp {
-        self.situation.moment.now.plus(self.permit.timeout).plus(SETTLE_MARGIN)
+        self.permit.probes.circuit && until == Some(self.situation.lease_until())
     }
 
     /// The gate from now on: a successful probe opens it for everybody, a failed one makes room for the next, and one
     /// that has opened by itself is forgotten.
     fn gate_after(&self, gate: Gate) -> Option<Gate> {
-        let ours = self.permit.probes.gate && gate.probe_until == Some(self.lease_until());
+        let ours = self.permit.probes.gate && gate.probe_until == Some(self.situation.lease_until());
         if gate.answer(self.ended_at) == GateAnswer::Open || (ours && self.health() == Health::Good) {
             return None;
         }
