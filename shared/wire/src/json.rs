@@ -66,12 +66,16 @@ fn foreign_version(bytes: &[u8]) -> Option<Unreadable> {
     }
 }
 
-/// A parser's error without the string that it quotes, which may be a secret (SE-1).
+/// What is wrong with a value, for people.
 fn readable(error: &serde_json::Error) -> Unreadable {
-    let text = error.to_string();
-    let without = text.split_once(": string \"").and_then(|(problem, quoting)| {
+    Unreadable::whole(format!("not a readable record: {}", without_quoted_text(&error.to_string())))
+}
+
+/// A parser's error without the string that it quotes, which may be a secret (SE-1).
+pub(crate) fn without_quoted_text(error: &str) -> String {
+    let without = error.split_once(": string \"").and_then(|(problem, quoting)| {
         let (_, expected) = quoting.rsplit_once("\", expected ")?;
         Some(format!("{problem}: a string, expected {expected}"))
     });
-    Unreadable::whole(format!("not a readable record: {}", without.unwrap_or(text)))
+    without.unwrap_or_else(|| error.to_owned())
 }

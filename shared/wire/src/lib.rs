@@ -1,6 +1,7 @@
 //! Every byte that leaves a process.
 //!
-//! Adapters and functions call it to turn domain nouns into Kafka records, Redis values and HTTP bodies, and back.
+//! Adapters and functions call it to turn domain nouns into Kafka records, Redis values, HTTP bodies and what Lambda
+//! hands over, and back.
 //! Deliberately absent: policy, I/O, clocks, compression. Reading never panics, whatever the bytes. A payload is
 //! carried byte for byte (DL-4); secrets become text in one place, `secret` (SE-1).
 
@@ -8,6 +9,7 @@ mod code;
 pub mod hot;
 pub mod http;
 mod json;
+pub mod lambda;
 pub mod record;
 mod secret;
 mod time;

@@ -4,6 +4,7 @@ mod generators;
 mod golden;
 mod hostile;
 mod hot;
+mod lambda;
 mod payloads;
 mod records;
 mod samples;

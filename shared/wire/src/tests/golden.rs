@@ -4,12 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use domain::{
-    Bucket, Circuit, ClaimState, DeadLetterEntry, EndpointState, Fence, Owner, OwnerState, Position, ReasonType,
-    Tally, Tokens,
+    Bucket, Circuit, ClaimState, DeadLetterEntry, EndpointState, Fence, Lane, Owner, OwnerState, Position,
+    ReasonType, Record, Tally, Tokens, Topic,
 };
 
 use super::records::{raw, refs};
 use super::samples;
+use crate::lambda::{BatchResponse, EventPartition, KafkaEvent, Scheduled};
 use crate::{hot, record};
 
 fn path(name: &str) -> PathBuf {
@@ -66,6 +67,34 @@ fn keys_and_headers_do_not_drift() {
         }
     }
     check([complaint("keys-and-headers.txt", &lines.join("\n"))]);
+}
+
+#[test]
+fn what_lambda_is_answered_does_not_drift() {
+    let failed = [Position { partition: 0, offset: 41 }, Position { partition: 12, offset: 9_007_199_254_740_993 }];
+    let json = |response: &BatchResponse| serde_json::to_string(response).unwrap();
+    check([
+        complaint("lambda-batch-response.json", &json(&BatchResponse::failed("howk.pending", &failed))),
+        complaint("lambda-batch-response-empty.json", &json(&BatchResponse::default())),
+    ]);
+}
+
+#[test]
+fn the_events_that_lambda_promised_are_understood() {
+    let event = fs::read_to_string(path("lambda-msk-event.json")).unwrap();
+    let KafkaEvent { partitions } = KafkaEvent::decode(&event).unwrap();
+    let names: Vec<_> = partitions.iter().map(EventPartition::name).collect();
+    assert_eq!(names, ["howk.pending-0", "howk.pending-2", "howk.pending-10"]);
+    let [tombstone, dispatch] = partitions[1].records.as_slice() else { panic!("two records") };
+    assert_eq!((tombstone.offset, &tombstone.key, &tombstone.value), (40, &None, &None));
+    let headers = [("city".to_owned(), "Z\u{fc}rich".as_bytes().to_vec()), ("dispatch".to_owned(), b"4".to_vec())];
+    assert_eq!((dispatch.offset, dispatch.headers.as_slice()), (41, headers.as_slice()));
+    let read = dispatch.decode(Topic::Pending, 2, samples::NOON);
+    assert_eq!(read, Ok(Record::Dispatch(Lane::Fast, samples::dispatch())));
+    for (name, force) in [("scheduler", false), ("rule", false), ("input", false), ("force", true)] {
+        let payload = fs::read_to_string(path(&format!("lambda-schedule-{name}.json"))).unwrap();
+        assert_eq!(Scheduled::decode(&payload), Ok(Scheduled { force }), "{name}");
+    }
 }
 
 #[test]
