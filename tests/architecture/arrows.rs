@@ -7,7 +7,7 @@ use cargo_metadata::{DependencyKind, Metadata, Package};
 use crate::metadata;
 
 /// What each crate of ours may name of ours. Whoever adds a crate draws its arrows here.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("delivery", &["domain"]),
@@ -19,6 +19,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("settings", &["domain"]),
     ("store-redis", &["delivery", "domain", "wire"]),
     ("testkit", &["delivery", "domain"]),
+    // Between the adapters and the roots: the only one that knows the settings and the adapters.
+    ("wiring", &["delivery", "domain", "http-api", "log-kafka", "sender-http", "settings", "store-redis"]),
     (
         "howk-dev",
         &[
@@ -31,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "sender-http",
             "settings",
             "store-redis",
+            "wiring",
         ],
     ),
     ("howk-tests", ANY),
