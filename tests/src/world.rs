@@ -97,13 +97,9 @@ impl World {
                 tasks.push(spawner.spawn_local_with_handle(consumer.run()).unwrap());
             }
         }
-        let (system, poll) = (self.system.clone(), self.settings.scheduler.poll_interval);
+        let system = self.system.clone();
         let beside = async move {
-            futures::join!(
-                background::schedule(&system.release, poll),
-                background::look_after(&system),
-                background::reconcile(&system)
-            );
+            futures::join!(system.scheduler.run(None), background::reconcile(&system));
         };
         tasks.push(spawner.spawn_local_with_handle(beside).unwrap());
         self.processes.push(tasks);

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use delivery::deliver::Invocation;
 use delivery::rebuild::{Rebuilt, When};
-use delivery::release::Release;
 use domain::{Lane, Owner, Topic};
 use settings::Settings;
 use tokio::sync::Semaphore;
@@ -15,8 +14,6 @@ use tokio_util::sync::CancellationToken;
 use crate::consumer::Consumer;
 use crate::system::System;
 
-/// How often the scheduler does what is not due at a time of its own.
-const TICK: Duration = Duration::from_secs(1);
 /// How often the reconciler looks whether the hot state is whole.
 const RECONCILE: Duration = Duration::from_secs(1);
 
@@ -39,10 +36,8 @@ impl Background {
                 tasks.spawn(consumer.run());
             }
         }
-        let (ours, token, poll) = (system.clone(), stop.clone(), settings.scheduler.poll_interval);
-        tasks.spawn(async move { until(&token, schedule(&ours.release, poll)).await });
-        let (ours, token) = (system.clone(), stop.clone());
-        tasks.spawn(async move { until(&token, look_after(&ours)).await });
+        let (scheduler, token) = (system.scheduler.clone(), stop.clone());
+        tasks.spawn(async move { until(&token, scheduler.run(None)).await });
         let (ours, token) = (system.clone(), stop.clone());
         tasks.spawn(async move { until(&token, reconcile(&ours)).await });
         Ok(Self { tasks, stop })
@@ -90,39 +85,11 @@ fn owner(system: &System) -> Owner {
     Owner(format!("{:032x}", system.enqueue.random.bits()))
 }
 
-async fn until(stop: &CancellationToken, work: impl Future<Output = ()>) {
+async fn until<T>(stop: &CancellationToken, work: impl Future<Output = T>) {
     tokio::select! {
         biased;
         () = stop.cancelled() => {}
-        () = work => {}
-    }
-}
-
-/// The scheduler: releases what is due and sleeps to the next due entry, `poll` at most.
-pub async fn schedule(release: &Release, poll: Duration) {
-    loop {
-        let pause = match release.tick().await {
-            Ok(ticked) if ticked.released >= release.batch_max => Duration::ZERO,
-            Ok(ticked) => ticked.next_due.map_or(poll, |due| due.since(release.clock.now()).min(poll)),
-            Err(fault) => {
-                tracing::warn!(%fault, "the scheduler's tick failed; the next one repeats it");
-                poll
-            }
-        };
-        release.clock.sleep(pause.max(Duration::from_millis(1))).await;
-    }
-}
-
-/// What the scheduler does once a second: gauges, gates' health probes, statistics.
-pub async fn look_after(system: &System) {
-    loop {
-        let gauged = system.release.gauge().await;
-        let swept = system.endpoints.sweep().await;
-        for fault in [gauged, swept].into_iter().filter_map(Result::err) {
-            tracing::warn!(%fault, "the endpoints were not looked after; the next second does");
-        }
-        system.tally.flush().await;
-        system.release.clock.sleep(TICK).await;
+        _ = work => {}
     }
 }
 

@@ -3,14 +3,15 @@
 //! One consumer reads the partitions of one group member and commits the contiguous part that is settled. A record that
 //! cannot be settled is tried again in place; what is not settled at the end is not committed and comes again.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::deliver::{Deliver, Handled, Invocation};
 use delivery::ports::log::{Feed, LogRecord};
 use delivery::rebuild::Rebuild;
-use domain::{ConfigId, Position, Record};
+use delivery::turns::{Key, Turns};
+use domain::Position;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;
@@ -52,11 +53,11 @@ impl std::fmt::Debug for Consumer {
 impl Consumer {
     /// Works until told to stop, then finishes what is under way.
     pub async fn run(self) {
-        let mut backlog = Backlog::default();
+        let mut backlog = Backlog::new(self.per_key);
         let (mut under_way, mut committing) = (FuturesUnordered::new(), FuturesUnordered::new());
         let mut read = self.read();
         loop {
-            while let Some((key, record)) = backlog.start(self.per_key) {
+            while let Some((key, record)) = backlog.turns.take() {
                 under_way.push(self.settle(key, record));
             }
             if committing.is_empty() {
@@ -139,36 +140,13 @@ impl Consumer {
 }
 
 /// What was read and is not settled.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Backlog {
-    waiting: BTreeMap<Key, Tenant>,
-    ready: VecDeque<Key>,
+    turns: Turns,
     partitions: BTreeMap<u32, Partition>,
     /// What may be committed of each partition.
     to_commit: BTreeMap<u32, u64>,
     unsettled: usize,
-}
-
-/// Records of one key are worked on in order: those of one tenant share one, a record that cannot be read stands alone.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Tenant(ConfigId),
-    Alone(Position),
-}
-
-impl Key {
-    fn of(record: &LogRecord) -> Self {
-        match &record.value {
-            Ok(Record::Dispatch(_, dispatch)) => Self::Tenant(dispatch.webhook.config_id.clone()),
-            Ok(_) | Err(_) => Self::Alone(record.position),
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Tenant {
-    records: VecDeque<LogRecord>,
-    under_way: usize,
 }
 
 #[derive(Debug, Default)]
@@ -179,47 +157,29 @@ struct Partition {
 }
 
 impl Backlog {
+    fn new(per_key: usize) -> Self {
+        let turns = Turns::new(per_key);
+        Self { turns, partitions: BTreeMap::new(), to_commit: BTreeMap::new(), unsettled: 0 }
+    }
+
     fn unsettled(&self) -> usize {
         self.unsettled
     }
 
     fn add(&mut self, records: Vec<LogRecord>) {
         self.unsettled += records.len();
-        for record in records {
+        for record in &records {
             let Position { partition, offset } = record.position;
             let partition = self.partitions.entry(partition).or_default();
             partition.unsettled.insert(offset);
             partition.next = offset.saturating_add(1);
-            let key = Key::of(&record);
-            self.waiting.entry(key.clone()).or_default().records.push_back(record);
-            self.ready.push_back(key);
         }
-    }
-
-    /// The next record that may be worked on. A key stands in `ready` once for each of its records.
-    fn start(&mut self, per_key: usize) -> Option<(Key, LogRecord)> {
-        while let Some(key) = self.ready.pop_front() {
-            let Some(tenant) = self.waiting.get_mut(&key) else { continue };
-            if tenant.under_way < per_key.max(1)
-                && let Some(record) = tenant.records.pop_front()
-            {
-                tenant.under_way += 1;
-                return Some((key, record));
-            }
-        }
-        None
+        self.turns.add(records);
     }
 
     /// Notes a record as settled, or as given up without a position.
     fn settled(&mut self, key: &Key, position: Option<Position>) {
-        if let Some(tenant) = self.waiting.get_mut(key) {
-            tenant.under_way = tenant.under_way.saturating_sub(1);
-            if !tenant.records.is_empty() {
-                self.ready.push_back(key.clone());
-            } else if tenant.under_way == 0 {
-                self.waiting.remove(key);
-            }
-        }
+        self.turns.done(key);
         self.unsettled = self.unsettled.saturating_sub(1);
         let Some(Position { partition, offset }) = position else { return };
         let Some(state) = self.partitions.get_mut(&partition) else { return };
@@ -260,9 +220,9 @@ mod tests {
 
     #[test]
     fn x4_only_the_contiguous_settled_part_is_committed() {
-        let mut backlog = Backlog::default();
+        let mut backlog = Backlog::new(1);
         backlog.add(vec![record(7), record(8), record(9)]);
-        let started: Vec<_> = std::iter::from_fn(|| backlog.start(1)).collect();
+        let started: Vec<_> = std::iter::from_fn(|| backlog.turns.take()).collect();
         assert_eq!(started.len(), 3);
         let at = |offset| Position { partition: 0, offset };
         backlog.settled(&alone(8), Some(at(8)));

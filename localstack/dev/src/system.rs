@@ -19,6 +19,7 @@ use delivery::ports::statuses::Statuses;
 use delivery::ports::time::{Clock, Random};
 use delivery::rebuild::Rebuild;
 use delivery::release::Release;
+use delivery::scheduler::Scheduler;
 use delivery::tally::StatsTally;
 use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
@@ -120,6 +121,8 @@ pub struct System {
     pub deliver: Arc<Deliver>,
     /// Releases what is due.
     pub release: Release,
+    /// Does everything that is due.
+    pub scheduler: Scheduler,
     /// Rebuilds the hot state.
     pub rebuild: Arc<Rebuild>,
     /// Lists and replays dead letters.
@@ -153,56 +156,55 @@ impl System {
         let Edges { sender, clock, random } = edges;
         let Backend { log, hot, .. } = backend.clone();
         let tally = Arc::new(StatsTally::new(Arc::clone(&backend.stats)));
-        Ok(Self {
-            enqueue: Enqueue {
-                log: Arc::clone(&log),
-                hot: Arc::clone(&hot),
-                sender: Arc::clone(&sender),
-                clock: Arc::clone(&clock),
-                random: Arc::clone(&random),
-                stats: Arc::clone(&tally),
-            },
-            deliver: Arc::new(Deliver {
-                log: Arc::clone(&log),
-                hot: Arc::clone(&hot),
-                sender: Arc::clone(&sender),
-                clock: Arc::clone(&clock),
-                random: Arc::clone(&random),
-                stats: Arc::clone(&tally),
-                policy: Arc::new(wiring::policy(settings)?),
-            }),
-            release: Release {
-                log: Arc::clone(&log),
-                schedule: Arc::clone(&backend.schedule),
-                clock: Arc::clone(&clock),
-                random,
-                batch_max: usize::try_from(settings.scheduler.batch_size)?,
-                lease_time: settings.scheduler.lock_timeout,
-            },
-            rebuild: Arc::new(Rebuild {
-                log: Arc::clone(&log),
-                hot: Arc::clone(&hot),
-                statuses: Arc::clone(&backend.statuses),
-                recovery: Arc::clone(&backend.recovery),
-                clock: Arc::clone(&clock),
-            }),
-            dead_letters: DeadLetterDesk {
-                log: Arc::clone(&log),
-                hot: Arc::clone(&hot),
-                index: Arc::clone(&backend.dead_letters),
-                clock: Arc::clone(&clock),
-            },
-            endpoints: EndpointDesk {
-                log,
-                hot,
-                endpoints: Arc::clone(&backend.endpoints),
-                sender,
-                clock,
-                health_urls: Arc::new(wiring::health_urls(settings)?),
-            },
-            backend,
-            tally,
-        })
+        let deliver = Deliver {
+            log: Arc::clone(&log),
+            hot: Arc::clone(&hot),
+            sender: Arc::clone(&sender),
+            clock: Arc::clone(&clock),
+            random: Arc::clone(&random),
+            stats: Arc::clone(&tally),
+            policy: Arc::new(wiring::policy(settings)?),
+        };
+        let release = Release {
+            log: Arc::clone(&log),
+            schedule: Arc::clone(&backend.schedule),
+            clock: Arc::clone(&clock),
+            random: Arc::clone(&random),
+            batch_max: usize::try_from(settings.scheduler.batch_size)?,
+            lease_time: settings.scheduler.lock_timeout,
+        };
+        let rebuild = Arc::new(Rebuild {
+            log: Arc::clone(&log),
+            hot: Arc::clone(&hot),
+            statuses: Arc::clone(&backend.statuses),
+            recovery: Arc::clone(&backend.recovery),
+            clock: Arc::clone(&clock),
+        });
+        let endpoints = EndpointDesk {
+            log: Arc::clone(&log),
+            hot: Arc::clone(&hot),
+            endpoints: Arc::clone(&backend.endpoints),
+            sender: Arc::clone(&sender),
+            clock: Arc::clone(&clock),
+            health_urls: Arc::new(wiring::health_urls(settings)?),
+        };
+        let scheduler = Scheduler {
+            release: release.clone(),
+            rebuild: Arc::clone(&rebuild),
+            endpoints: endpoints.clone(),
+            log: Arc::clone(&log),
+            stats: Arc::clone(&tally),
+            poll: settings.scheduler.poll_interval,
+        };
+        let dead_letters = DeadLetterDesk {
+            log: Arc::clone(&log),
+            hot: Arc::clone(&hot),
+            index: Arc::clone(&backend.dead_letters),
+            clock: Arc::clone(&clock),
+        };
+        let enqueue = Enqueue { log, hot, sender, clock, random, stats: Arc::clone(&tally) };
+        let deliver = Arc::new(deliver);
+        Ok(Self { backend, enqueue, deliver, release, scheduler, rebuild, dead_letters, endpoints, tally })
     }
 }
 

@@ -78,14 +78,13 @@ impl Deliver {
     /// # Errors
     /// A [`Fault`] when howk itself could not do its part: the record must be delivered again.
     pub async fn handle(&self, record: LogRecord, invocation: &Invocation) -> Result<Handled, Fault> {
-        let handled = match record.value {
-            Ok(Record::Dispatch(_, dispatch)) => {
+        let Position { partition, offset } = record.position;
+        let handled = match dispatch_of(record, self.clock.now()) {
+            Ok((_, dispatch)) => {
                 // Two records of one dispatch in one invocation are rivals; one record tried again is not.
-                let Position { partition, offset } = record.position;
                 let owner = Owner(format!("{}/{partition}/{offset}", invocation.owner.0));
                 self.deliver(&dispatch, &Invocation { owner, ..invocation.clone() }).await
             }
-            Ok(other) => self.bury(misplaced(&other, record.position, self.clock.now())).await,
             Err(undecodable) => self.bury(undecodable).await,
         };
         handled.inspect_err(observe::faulted)
@@ -174,10 +173,12 @@ impl Deliver {
         Ok(Handled::Done)
     }
 
-    /// Performs the effects of a request that was made, again and again while the claim lasts: giving up would send the
-    /// webhook a second time (P19).
+    /// Performs the effects of a request that was made, again and again while claim and invocation last: giving up would
+    /// send the webhook a second time (P19).
     async fn settle_patiently(&self, finished: &Finished<'_>) -> Result<(Fate, Option<EndpointState>), Fault> {
+        let Situation { moment, .. } = finished.situation;
         let claimed_until = finished.situation.lease_until();
+        let until = moment.remaining.map_or(claimed_until, |left| claimed_until.min(moment.now.plus(left)));
         let mut pause = SETTLE_PAUSE;
         loop {
             let Settled { fate, effects } = settle(finished);
@@ -185,7 +186,7 @@ impl Deliver {
                 Ok(state) => return Ok((fate, state)),
                 Err(fault) => fault,
             };
-            if fault.kind == FaultKind::Permanent || self.clock.now().plus(pause) >= claimed_until {
+            if fault.kind == FaultKind::Permanent || self.clock.now().plus(pause) >= until {
                 return Err(fault);
             }
             tracing::warn!(%fault, webhook_id = %finished.situation.dispatch.webhook.id, "settling again");
@@ -237,6 +238,15 @@ impl Deliver {
         self.log.publish(vec![Record::Undecodable(undecodable)]).await?;
         metrics::counter!(observe::UNDECODABLE).increment(1);
         Ok(Handled::Done)
+    }
+}
+
+/// The dispatch of a lane's record; or, of any other record, what goes to the dead letters.
+pub(crate) fn dispatch_of(record: LogRecord, now: Timestamp) -> Result<(Lane, Dispatch), Undecodable> {
+    match record.value {
+        Ok(Record::Dispatch(lane, dispatch)) => Ok((lane, dispatch)),
+        Ok(other) => Err(misplaced(&other, record.position, now)),
+        Err(undecodable) => Err(undecodable),
     }
 }
 

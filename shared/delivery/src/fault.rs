@@ -44,6 +44,12 @@ impl Fault {
     pub fn caused(kind: FaultKind, context: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
         Self { kind, context: context.into(), source: Some(Box::new(source)) }
     }
+
+    /// What failed and why, down to the deepest cause, as one text.
+    pub fn chain(&self) -> String {
+        let causes = std::iter::successors(self.source(), |cause| (*cause).source());
+        causes.fold(self.context.clone(), |text, cause| format!("{text}: {cause}"))
+    }
 }
 
 impl fmt::Display for Fault {

@@ -4,6 +4,7 @@
 //! crate asks them and performs what they want. Deliberately absent: Kafka, Redis, HTTP, Lambda, serialisation, reading
 //! a clock, spawning.
 
+pub mod batch;
 pub mod dead_letters;
 pub mod deliver;
 mod effects;
@@ -14,7 +15,9 @@ pub mod observe;
 pub mod ports;
 pub mod rebuild;
 pub mod release;
+pub mod scheduler;
 pub mod tally;
+pub mod turns;
 
 pub use effects::perform;
 pub use fault::{Fault, FaultKind};

@@ -30,6 +30,10 @@ pub const DELIVERIES: &str = "howk_deliveries_total";
 pub const DURATION: &str = "howk_delivery_duration_seconds";
 /// Webhooks that wait for their time.
 pub const QUEUE_DEPTH: &str = "howk_retry_queue_depth";
+/// Webhooks whose time has come and that are not released yet.
+pub const DUE: &str = "howk_retry_due";
+/// Records of a lane that are not settled, by `lane`.
+pub const LAG: &str = "howk_lane_lag";
 /// Decisions, by `decision` and `reason`.
 pub const DECISIONS: &str = "howk_decisions_total";
 /// Records that could not be read.
@@ -48,6 +52,8 @@ pub fn describe() {
     metrics::describe_counter!(DELIVERIES, "Requests made, by outcome.");
     metrics::describe_histogram!(DURATION, metrics::Unit::Seconds, "How long requests took.");
     metrics::describe_gauge!(QUEUE_DEPTH, "Webhooks that wait for their time.");
+    metrics::describe_gauge!(DUE, "Webhooks whose time has come and that are not released yet.");
+    metrics::describe_gauge!(LAG, "Records of a lane that are not settled, by lane.");
     metrics::describe_counter!(DECISIONS, "Decisions made about dispatches, by decision and reason.");
     metrics::describe_counter!(UNDECODABLE, "Records that could not be read and were dead-lettered.");
     metrics::describe_counter!(RELEASED, "Due webhooks handed to a lane.");
@@ -78,6 +84,22 @@ pub(crate) fn finished(fate: Fate, took: std::time::Duration) {
     };
     outcome.increment(1);
     HOT.duration.record(took.as_secs_f64());
+}
+
+/// Sets the gauges of what waits.
+pub(crate) fn gauge_depth(depth: crate::ports::schedule::Depth) {
+    metrics::gauge!(QUEUE_DEPTH).set(gauged(depth.waiting));
+    metrics::gauge!(DUE).set(gauged(depth.due));
+}
+
+/// Sets the gauge of a lane's lag.
+pub(crate) fn gauge_lag(lane: &'static str, lag: u64) {
+    metrics::gauge!(LAG, "lane" => lane).set(gauged(lag));
+}
+
+/// Beyond 2^32 a gauge stays at its top: no one reads the difference there.
+fn gauged(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// Counts a fault.

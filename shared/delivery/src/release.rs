@@ -57,15 +57,12 @@ impl Release {
         Ok(Ticked { released, next_due })
     }
 
-    /// Sets the gauge of what waits.
+    /// Sets the gauges of what waits.
     ///
     /// # Errors
     /// A [`Fault`] of the store.
     pub async fn gauge(&self) -> Result<(), Fault> {
-        let depth = self.schedule.depth(self.clock.now()).await?;
-        // Beyond 2^32 the gauge stays at its top: no one reads the difference there.
-        metrics::gauge!(observe::QUEUE_DEPTH).set(f64::from(u32::try_from(depth.waiting).unwrap_or(u32::MAX)));
-        Ok(())
+        self.schedule.depth(self.clock.now()).await.map(observe::gauge_depth)
     }
 
     async fn release(&self) -> Result<usize, Fault> {

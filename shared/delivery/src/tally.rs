@@ -1,11 +1,15 @@
 //! Hourly counters, summed in the process and written once an invocation (a server: once a second).
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use domain::{EndpointHash, Timestamp};
+use futures::future::select;
 
 use crate::ports::stats::{Counts, Hour, HourlyStats, Stats};
+use crate::ports::time::Clock;
 
 /// What was counted and not written yet.
 #[derive(Default)]
@@ -55,6 +59,11 @@ impl StatsTally {
                 tracing::warn!(%fault, "statistics were not written");
             }
         }
+    }
+
+    /// Writes what was counted, for as long as `patience`: what is not written then is lost. For invocations, which end.
+    pub async fn flush_within(&self, clock: &dyn Clock, patience: Duration) {
+        drop(select(pin!(self.flush()), clock.sleep(patience)).await);
     }
 
     fn with(&self, now: Timestamp, add: impl FnOnce(&mut HourlyStats)) {

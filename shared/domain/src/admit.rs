@@ -10,7 +10,7 @@ use crate::claim::{ClaimFact, Duplicate, Fence};
 use crate::effect::{EndpointState, Transition};
 use crate::facts::{LeaseFact, Situation};
 use crate::gate::{Gate, GateAnswer};
-use crate::lane::{Lane, SETTLE_MARGIN, Token};
+use crate::lane::{Lane, Token};
 use crate::owner::OwnerState;
 use crate::policy::OnStoreFailure;
 use crate::record::WaitReason;
@@ -98,11 +98,10 @@ pub fn admit(situation: &Situation<'_>) -> Admission {
     if let Some(refusal) = crowded(situation, endpoint) {
         return refusal;
     }
-    let timeout = situation.timeout();
-    if moment.remaining.is_some_and(|remaining| remaining < timeout + SETTLE_MARGIN) {
+    if moment.remaining.is_some_and(|remaining| remaining < policy.lanes.needs(moment.lane, dispatch)) {
         return Admission::HandBack(HandBack::NoTime);
     }
-    let permit = Permit { timeout, fence, cause: cause(situation), probes: probing.probes };
+    let permit = Permit { timeout: situation.timeout(), fence, cause: cause(situation), probes: probing.probes };
     match probing.change(dispatch, endpoint) {
         Some(transition) => Admission::Probe(transition, permit),
         None => Admission::Send(permit),

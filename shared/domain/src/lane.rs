@@ -66,6 +66,16 @@ impl LanePolicy {
         now.plus(self.timeout(lane, dispatch)).plus(SETTLE_MARGIN)
     }
 
+    /// How much of an invocation must be left for a request to be begun: its timeout, and time to settle.
+    pub fn needs(&self, lane: Lane, dispatch: &Dispatch) -> Duration {
+        self.timeout(lane, dispatch) + SETTLE_MARGIN
+    }
+
+    /// The most that [`Self::needs`] asks for: an invocation that is shorter would hand a last attempt back for ever.
+    pub fn longest(&self) -> Duration {
+        self.timeout + SETTLE_MARGIN
+    }
+
     /// The longest that any request may take.
     pub const fn full_timeout(&self) -> Duration {
         self.timeout

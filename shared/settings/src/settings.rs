@@ -10,10 +10,11 @@ use crate::circuit_breaker::CircuitBreaker;
 use crate::concurrency::Concurrency;
 use crate::delivery::Delivery;
 use crate::dlq::Dlq;
-use crate::effective::{EffectiveKey, ReadKey, table};
+use crate::effective::{EffectiveKey, Origin, ReadKey, table};
 use crate::endpoints::{self, EndpointSettings};
 use crate::file::{Found, find};
 use crate::kafka::Kafka;
+use crate::lambda::Lambda;
 use crate::log::Log;
 use crate::lua::Lua;
 use crate::memory::Memory;
@@ -34,10 +35,19 @@ use crate::unknown;
 /// # Errors
 /// Every mistake of the file and the variables at once; show them and do not start.
 pub fn load(sources: Sources<'_>) -> Result<Settings, SettingsErrors> {
+    load_function(sources, &[])
+}
+
+/// Reads and checks all settings, for a deployed function: nobody looks at it starting, so what has a default that only
+/// suits one's own machine must be `decided`, by its key, whatever the decision is.
+///
+/// # Errors
+/// As [`load`], and every key that is not decided.
+pub fn load_function(sources: Sources<'_>, decided: &[&'static str]) -> Result<Settings, SettingsErrors> {
     let Sources { file, environment } = sources;
     let variables = environment.variables();
     let found = find(file, &variables);
-    assemble(found, variables)
+    assemble(found, variables, decided)
 }
 
 /// The reference of all keys as a Markdown table: key, variable, default, what is allowed, meaning.
@@ -80,6 +90,8 @@ pub struct Settings {
     pub secrets: Secrets,
     /// The log.
     pub log: Log,
+    /// The functions.
+    pub lambda: Lambda,
     /// Limits of the embedded server.
     pub memory: Memory,
     keys: Vec<ReadKey>,
@@ -116,6 +128,7 @@ impl Settings {
             endpoints: endpoints::read(reader),
             secrets: Secrets::read(reader),
             log: Log::read(reader),
+            lambda: Lambda::read(reader),
             memory: Memory::read(reader),
             keys: Vec::new(),
             file: reader.path.clone(),
@@ -154,10 +167,17 @@ impl Default for Settings {
 }
 
 /// Reads and checks settings from what was found.
-pub(crate) fn assemble(found: Found, variables: BTreeMap<String, String>) -> Result<Settings, SettingsErrors> {
+pub(crate) fn assemble(
+    found: Found,
+    variables: BTreeMap<String, String>,
+    decided: &[&'static str],
+) -> Result<Settings, SettingsErrors> {
     let mut reader = Reader::new(found, variables);
     let settings = Settings::read(&mut reader);
     settings.check(&mut reader);
+    for key in settings.keys.iter().filter(|key| key.origin == Origin::Default && decided.contains(&key.path)) {
+        reader.conflict(&[key.path], format!("is not set, and a function has no default for it: {}", key.allowed));
+    }
     let unknown = unknown::mistakes(&reader);
     reader.mistakes.extend(unknown);
     if reader.mistakes.is_empty() { Ok(settings) } else { Err(SettingsErrors(reader.mistakes)) }

@@ -118,6 +118,9 @@ endpoints {"*.acme.example":{"health_url":"https://api.acme.example/health"}}
 secrets.key 0123456789abcdef0123456789abcdef
 log.level debug
 log.format json
+lambda.timeout 2m
+lambda.deadline_margin 2s
+lambda.partial_responses false
 memory.max_bytes 1048576
 memory.finished_webhooks 5
 memory.dead_letters 6

@@ -1,6 +1,7 @@
 //! What is said about wrong settings, and that all of it is said at once.
 
-use super::{line, lines, read};
+use super::{found, line, lines, read, variables};
+use crate::settings::assemble;
 
 #[test]
 fn ten_mistakes_give_ten_lines() {
@@ -114,4 +115,18 @@ fn bounds_of_the_release_window_and_concurrency() {
         }
     }
     assert!(read("", &[("HOWK_RETRY_RELEASE_WINDOW", "1"), ("HOWK_DELIVERY_CONCURRENCY", "10000")]).is_ok());
+}
+
+#[test]
+fn a_function_is_told_of_everything_that_nobody_decided() {
+    let decided = ["api.auth", "kafka.brokers", "redis.addr", "api.port"];
+    let (yaml, pairs) = ("api: {auth: none, port: no}", [("HOWK_REDIS_ADDR", ""), ("HOWK_RETRY_JITTER", "2")]);
+    let errors = assemble(found(yaml), variables(&pairs), &decided).expect_err("three");
+    let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
+    let [port, jitter, brokers, addr] = lines.as_slice() else { panic!("{lines:#?}") };
+    assert!(port.starts_with("HOWK_API_PORT (api.port): no is not a whole number"), "{port}");
+    assert!(jitter.starts_with("HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{jitter}");
+    let undecided = "is not set, and a function has no default for it";
+    assert_eq!(*brokers, format!("HOWK_KAFKA_BROKERS (kafka.brokers): {undecided}: a list of host:port"));
+    assert_eq!(*addr, format!("HOWK_REDIS_ADDR (redis.addr): {undecided}: host:port"));
 }

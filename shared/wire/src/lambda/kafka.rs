@@ -89,6 +89,11 @@ impl EventPartition {
     pub fn name(&self) -> String {
         format!("{}-{}", self.topic, self.partition)
     }
+
+    /// The error of a partition whose topic is not the wanted one.
+    pub fn misplaced(&self, wanted: &str) -> Unreadable {
+        Unreadable::of(&format!("records.{}", self.name()), format_args!("not a partition of {wanted}"))
+    }
 }
 
 impl EventRecord {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::entropy::Entropy;
 use crate::facts::Moment;
-use crate::lane::LanePolicy;
+use crate::lane::{LanePolicy, SETTLE_MARGIN};
 use crate::samples::{FENCE, NOW, at};
 use crate::status::Cause;
 use proptest::prelude::*;

@@ -1,0 +1,197 @@
+//! Use-case batch: the records that one invocation of a lane was handed.
+//!
+//! Tenants are worked on beside each other, the records of one tenant in order or a few at a time. A receiver's failure
+//! is settled like a success; what is left over is left because howk could not do its part, or ran out of time, and must
+//! come again (DL-1). Nothing outlives the call: at the deadline whatever is still under way is dropped where it stands,
+//! as if the process had died there; its claim runs out and its record comes again.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::Arc;
+
+use domain::{HandBack, OnStoreFailure, Position, Record};
+use futures::future::{self, FutureExt};
+use futures::stream::{FuturesUnordered, StreamExt};
+
+use crate::deliver::{Deliver, Handled, Invocation, dispatch_of};
+use crate::fault::{Fault, FaultKind};
+use crate::observe;
+use crate::ports::log::LogRecord;
+use crate::rebuild::Rebuild;
+use crate::turns::{Key, Turns};
+
+/// So many faults in a row, and nothing more of the batch is begun: log or store is down, and asking it again for every
+/// record would only cost time. A store of which a part is down still serves the tenants of the others.
+const FAULTS_IN_A_ROW_MAX: usize = 16;
+
+/// Works off batches.
+#[derive(Clone)]
+pub struct Batch {
+    /// What is done with each record.
+    pub deliver: Arc<Deliver>,
+    /// Whether work may go on.
+    pub rebuild: Arc<Rebuild>,
+    /// How many records of a batch are worked on at once. At least 1.
+    pub concurrency: usize,
+    /// How many records of one tenant are worked on at once; 0 counts as 1, which keeps their order.
+    pub per_key: usize,
+}
+
+impl std::fmt::Debug for Batch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Batch");
+        shown.field("concurrency", &self.concurrency).field("per_key", &self.per_key).finish_non_exhaustive()
+    }
+}
+
+/// What became of a batch.
+#[derive(Debug)]
+pub enum Worked {
+    /// All of it is settled.
+    Off,
+    /// The invocation ended before these, by position.
+    Late(Vec<LogRecord>),
+    /// Howk could not do its part; these are left, by position, some of them for want of time alone.
+    Failed(Vec<LogRecord>, Fault),
+}
+
+/// A batch under way.
+struct Run {
+    /// What is not settled yet.
+    rest: BTreeMap<Position, LogRecord>,
+    turns: Turns,
+    faults_in_a_row: usize,
+    fault: Option<Fault>,
+}
+
+impl Batch {
+    /// Works a batch off, until the invocation's deadline at the latest. Records of one partition must be in order.
+    pub async fn work_off(&self, records: Vec<LogRecord>, invocation: &Invocation) -> Worked {
+        if let Some(fault) = self.hindrance(invocation).await {
+            return Worked::Failed(records, fault);
+        }
+        let mut run = Run {
+            rest: records.iter().map(|record| (record.position, record.clone())).collect(),
+            turns: Turns::new(self.per_key),
+            faults_in_a_row: 0,
+            fault: None,
+        };
+        run.turns.add(records);
+        self.work(&mut run, invocation).await;
+        let rest: Vec<LogRecord> = run.rest.into_values().collect();
+        match run.fault {
+            Some(fault) => Worked::Failed(rest, fault),
+            None if rest.is_empty() => Worked::Off,
+            None => Worked::Late(rest),
+        }
+    }
+
+    /// Hands records back to the log, behind what stands there already: for callers that cannot leave a part of a batch
+    /// unacknowledged.
+    ///
+    /// A dispatch keeps its number. If the process dies before the batch is acknowledged, both records come, and the
+    /// dispatch is claimed once all the same (CL-1).
+    ///
+    /// # Errors
+    /// A [`Fault`] when the log did not acknowledge all of them: the whole batch must be delivered again.
+    pub async fn hand_back(&self, rest: Vec<LogRecord>) -> Result<(), Fault> {
+        let now = self.deliver.clock.now();
+        let again = rest.into_iter().map(|record| match dispatch_of(record, now) {
+            Ok((lane, dispatch)) => Record::Dispatch(lane, dispatch),
+            Err(undecodable) => Record::Undecodable(undecodable),
+        });
+        self.deliver.log.publish(again.collect()).await.inspect_err(observe::faulted).map(drop)
+    }
+
+    /// Why nothing of a batch may be begun.
+    async fn hindrance(&self, invocation: &Invocation) -> Option<Fault> {
+        let now = self.deliver.clock.now();
+        let longest = self.deliver.policy.lanes.longest();
+        if invocation.deadline.is_some_and(|deadline| deadline.since(now) < longest) {
+            let context = format!("an invocation must last {longest:?} and a margin, as long as a request may take");
+            return Some(Fault::new(FaultKind::Permanent, context));
+        }
+        match (self.rebuild.is_whole().await, self.deliver.policy.on_store_failure) {
+            (Ok(true), _) | (Err(_), OnStoreFailure::Open) => None,
+            (Ok(false), _) => Some(Fault::new(FaultKind::Transient, "the hot state is not rebuilt yet")),
+            (Err(fault), OnStoreFailure::Closed) => Some(fault),
+        }
+    }
+
+    async fn work(&self, run: &mut Run, invocation: &Invocation) {
+        let mut under_way = FuturesUnordered::new();
+        let mut deadline = pin!(self.deadline(invocation).fuse());
+        loop {
+            while under_way.len() < self.concurrency.max(1)
+                && let Some((key, record)) = self.next(run, invocation)
+            {
+                under_way.push(self.settle(key, record, invocation));
+            }
+            futures::select_biased! {
+                settled = under_way.next() => match settled {
+                    Some((key, position, handled)) => run.note(&key, position, handled),
+                    None => return,
+                },
+                () = deadline => return tracing::warn!(left = run.rest.len(), "the invocation ends before its batch"),
+            }
+        }
+    }
+
+    /// The next record that may be begun: there is time for its request, and howk is well.
+    fn next(&self, run: &mut Run, invocation: &Invocation) -> Option<(Key, LogRecord)> {
+        let now = self.deliver.clock.now();
+        while run.faults_in_a_row < FAULTS_IN_A_ROW_MAX {
+            let (key, record) = run.turns.take()?;
+            let fits = match (&record.value, invocation.deadline) {
+                (Ok(Record::Dispatch(_, dispatch)), Some(deadline)) => {
+                    deadline.since(now) >= self.deliver.policy.lanes.needs(invocation.lane, dispatch)
+                }
+                (Ok(_) | Err(_), _) => true,
+            };
+            if fits {
+                return Some((key, record));
+            }
+            run.turns.failed(&key);
+        }
+        None
+    }
+
+    async fn settle(
+        &self,
+        key: Key,
+        record: LogRecord,
+        invocation: &Invocation,
+    ) -> (Key, Position, Result<Handled, Fault>) {
+        let position = record.position;
+        (key, position, self.deliver.handle(record, invocation).await)
+    }
+
+    async fn deadline(&self, invocation: &Invocation) {
+        let clock = &self.deliver.clock;
+        match invocation.deadline {
+            Some(deadline) => clock.sleep(deadline.since(clock.now())).await,
+            None => future::pending().await,
+        }
+    }
+}
+
+impl Run {
+    fn note(&mut self, key: &Key, position: Position, handled: Result<Handled, Fault>) {
+        let fault = match handled {
+            Ok(Handled::Done) => {
+                self.rest.remove(&position);
+                self.faults_in_a_row = 0;
+                return self.turns.done(key);
+            }
+            Ok(Handled::HandedBack(HandBack::NoTime)) => return self.turns.failed(key),
+            Ok(Handled::HandedBack(HandBack::StoreFailed)) => {
+                Fault::new(FaultKind::Transient, "the store cannot say whether a circuit is open")
+            }
+            Err(fault) => fault,
+        };
+        tracing::warn!(fault = fault.chain(), ?position, "not settled; it must come again");
+        self.faults_in_a_row += 1;
+        self.fault.get_or_insert(fault);
+        self.turns.failed(key);
+    }
+}

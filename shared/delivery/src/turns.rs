@@ -1,0 +1,129 @@
+//! Whose turn it is: records of one tenant in their order, or a few at a time; tenants beside each other.
+//!
+//! Whatever works through a lane's records asks it: a server's consumer, and the batch of one invocation. It knows
+//! neither where records come from nor what acknowledges them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use domain::{ConfigId, Position, Record};
+
+use crate::ports::log::LogRecord;
+
+/// Records that wait for their turn.
+///
+/// Contract: of one key at most `per_key` are taken and not done; they are taken in the order in which they were added,
+/// and so are the keys.
+#[derive(Debug)]
+pub struct Turns {
+    per_key: usize,
+    keys: BTreeMap<Key, Queue>,
+    /// A key stands here once for each of its records.
+    ready: VecDeque<Key>,
+}
+
+/// What records must share for their order to count: the tenant. A record that cannot be read stands alone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// All dispatches of one tenant.
+    Tenant(ConfigId),
+    /// One record.
+    Alone(Position),
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    records: VecDeque<LogRecord>,
+    taken: usize,
+}
+
+impl Key {
+    fn of(record: &LogRecord) -> Self {
+        match &record.value {
+            Ok(Record::Dispatch(_, dispatch)) => Self::Tenant(dispatch.webhook.config_id.clone()),
+            Ok(_) | Err(_) => Self::Alone(record.position),
+        }
+    }
+}
+
+impl Turns {
+    /// Turns in which at most `per_key` records of a key are taken at once. 0 counts as 1, which keeps their order.
+    pub fn new(per_key: usize) -> Self {
+        Self { per_key: per_key.max(1), keys: BTreeMap::new(), ready: VecDeque::new() }
+    }
+
+    /// Adds records behind those that are there.
+    pub fn add(&mut self, records: impl IntoIterator<Item = LogRecord>) {
+        for record in records {
+            let key = Key::of(&record);
+            self.keys.entry(key.clone()).or_default().records.push_back(record);
+            self.ready.push_back(key);
+        }
+    }
+
+    /// Takes the record whose turn it is; `None` when all that are left wait for others of their key.
+    pub fn take(&mut self) -> Option<(Key, LogRecord)> {
+        while let Some(key) = self.ready.pop_front() {
+            let Some(queue) = self.keys.get_mut(&key) else { continue };
+            if queue.taken < self.per_key
+                && let Some(record) = queue.records.pop_front()
+            {
+                queue.taken += 1;
+                return Some((key, record));
+            }
+        }
+        None
+    }
+
+    /// Notes that a record of this key, which was taken, is done.
+    pub fn done(&mut self, key: &Key) {
+        let Some(queue) = self.keys.get_mut(key) else { return };
+        queue.taken = queue.taken.saturating_sub(1);
+        if !queue.records.is_empty() {
+            self.ready.push_back(key.clone());
+        } else if queue.taken == 0 {
+            self.keys.remove(key);
+        }
+    }
+
+    /// Notes that a record of this key, which was taken, was not settled: where order counts, those behind it must not
+    /// overtake it and are given up too.
+    pub fn failed(&mut self, key: &Key) {
+        if self.per_key == 1
+            && let Some(queue) = self.keys.get_mut(key)
+        {
+            queue.records.clear();
+        }
+        self.done(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{Timestamp, Undecodable};
+
+    fn record(offset: u64) -> LogRecord {
+        let position = Position { partition: 0, offset };
+        let undecodable = Undecodable {
+            topic: String::new(),
+            position,
+            key: None,
+            value: None,
+            error: String::new(),
+            at: Timestamp::EPOCH,
+        };
+        LogRecord { position, value: Err(undecodable) }
+    }
+
+    #[test]
+    fn what_cannot_be_read_waits_for_nobody() {
+        let mut turns = Turns::new(0);
+        turns.add([record(7), record(8)]);
+        let (first, second) = (turns.take().unwrap(), turns.take().unwrap());
+        assert_eq!((first.1.position.offset, second.1.position.offset), (7, 8));
+        assert!(turns.take().is_none());
+        turns.failed(&first.0);
+        turns.done(&second.0);
+        assert!(turns.keys.is_empty() && turns.ready.is_empty(), "{turns:?}");
+    }
+}

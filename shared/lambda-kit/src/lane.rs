@@ -1,0 +1,112 @@
+//! The handler of both lanes: decode, work the batch off, answer.
+
+use std::time::Duration;
+
+use delivery::batch::{Batch, Worked};
+use delivery::deliver::Invocation;
+use delivery::ports::log::LogRecord;
+use domain::{Lane, Owner, Position, Topic};
+use settings::Settings;
+use wire::Unreadable;
+use wire::lambda::{BatchResponse, EventPartition, KafkaEvent};
+
+use crate::failure::Failure;
+use crate::invoked::Invoked;
+use crate::serve::Handler;
+
+/// How long the statistics may hold up the answer.
+const STATS_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Whether the event source takes partial responses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartialResponses {
+    /// It does: what is left over is named in the answer.
+    Taken,
+    /// It does not: what there was no time for is published again; what howk could not do fails the invocation, and the
+    /// whole batch comes again. What was settled of it is dropped then, as a duplicate.
+    NotTaken,
+}
+
+/// Works off the batches of a lane.
+#[derive(Debug, Clone)]
+pub struct LaneHandler {
+    batch: Batch,
+    lane: Lane,
+    topic: String,
+    partial_responses: PartialResponses,
+}
+
+impl LaneHandler {
+    /// The handler of a lane, by the settings.
+    pub fn new(lane: Lane, settings: &Settings, batch: Batch) -> Self {
+        let topics = &settings.kafka.topics;
+        let topic = match lane {
+            Lane::Fast => &topics.pending,
+            Lane::Slow => &topics.slow,
+        };
+        let taken = settings.lambda.partial_responses;
+        let partial_responses = if taken { PartialResponses::Taken } else { PartialResponses::NotTaken };
+        Self { batch, lane, topic: topic.clone(), partial_responses }
+    }
+
+    fn records(&self, event: KafkaEvent) -> Result<Vec<LogRecord>, Unreadable> {
+        let (topic, now) = (Topic::of_lane(self.lane), self.batch.deliver.clock.now());
+        let mut records = Vec::new();
+        for partition in event.partitions {
+            self.check(&partition)?;
+            let EventPartition { partition, records: found, .. } = partition;
+            records.extend(found.into_iter().map(|record| LogRecord {
+                position: Position { partition, offset: record.offset },
+                value: record.decode(topic, partition, now),
+            }));
+        }
+        Ok(records)
+    }
+
+    /// A mapping of another topic is a wrong deployment: burying its records as misplaced would empty that topic.
+    fn check(&self, partition: &EventPartition) -> Result<(), Unreadable> {
+        if partition.topic == self.topic { Ok(()) } else { Err(partition.misplaced(&self.topic)) }
+    }
+
+    async fn answer(&self, worked: Worked) -> Result<BatchResponse, Failure> {
+        match (worked, self.partial_responses) {
+            (Worked::Off, _) => Ok(BatchResponse::default()),
+            (Worked::Late(rest) | Worked::Failed(rest, _), PartialResponses::Taken) => {
+                let positions: Vec<Position> = rest.iter().map(|record| record.position).collect();
+                Ok(BatchResponse::failed(&self.topic, &positions))
+            }
+            (Worked::Late(rest), PartialResponses::NotTaken) => {
+                self.batch.hand_back(rest).await?;
+                Ok(BatchResponse::default())
+            }
+            (Worked::Failed(_, fault), PartialResponses::NotTaken) => Err(fault.into()),
+        }
+    }
+}
+
+impl Handler for LaneHandler {
+    type Answer = BatchResponse;
+
+    async fn handle(&self, event: &str, invoked: Invoked) -> Result<BatchResponse, Failure> {
+        let records = self.records(KafkaEvent::decode(event)?)?;
+        let owner = Owner(format!("{:032x}", self.batch.deliver.random.bits()));
+        let invocation = Invocation { owner, lane: self.lane, deadline: Some(invoked.until) };
+        let handed_over = records.len();
+        let worked = self.batch.work_off(records, &invocation).await;
+        match &worked {
+            Worked::Off => tracing::debug!(records = handed_over, "worked off"),
+            Worked::Late(rest) => tracing::warn!(records = handed_over, left = rest.len(), "no time for all of it"),
+            Worked::Failed(rest, fault) => {
+                tracing::error!(
+                    records = handed_over,
+                    left = rest.len(),
+                    fault = fault.chain(),
+                    "not all was settled"
+                );
+            }
+        }
+        let deliver = &self.batch.deliver;
+        deliver.stats.flush_within(&*deliver.clock, STATS_PATIENCE).await;
+        self.answer(worked).await
+    }
+}

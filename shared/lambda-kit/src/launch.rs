@@ -1,0 +1,132 @@
+//! The start of a function: settings, telemetry, runtime; then its own wiring.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use delivery::observe;
+use delivery::ports::time::Clock;
+use settings::{EffectiveKey, LogLevel, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources};
+
+use crate::emf::Emf;
+use crate::logging;
+use crate::start::StartError;
+
+/// What bad settings end with: `EX_CONFIG` of sysexits.
+const BAD_SETTINGS: u8 = 78;
+
+/// A function, as its main declares it.
+#[derive(Debug, Clone, Copy)]
+pub struct Function {
+    /// Its name, which is a dimension of its metrics.
+    pub name: &'static str,
+    /// The settings that must be decided for it, by their keys.
+    pub decided: &'static [&'static str],
+}
+
+/// What a main gets.
+#[derive(Clone)]
+pub struct Kit {
+    /// The settings.
+    pub settings: Arc<Settings>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The metrics.
+    pub emf: Emf,
+}
+
+impl std::fmt::Debug for Kit {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Kit").field("emf", &self.emf).finish_non_exhaustive()
+    }
+}
+
+impl Kit {
+    /// Writes what was counted since the last time, at the end of an invocation.
+    pub fn flush_metrics(&self, request_id: &str) {
+        if let Err(error) = self.emf.flush(self.clock.now(), request_id, std::io::stdout().lock()) {
+            tracing::warn!(%error, "metrics were not written");
+        }
+    }
+}
+
+/// Starts a function: reads the settings, starts the telemetry, and runs `main` on a runtime of one thread, as a function
+/// of the usual sizes has less than one processor. Whatever is wrong is one log line, and the process ends.
+pub fn launch(
+    function: Function,
+    clock: Arc<dyn Clock>,
+    main: impl AsyncFnOnce(Kit) -> Result<(), StartError>,
+) -> ExitCode {
+    let loaded = settings::load_function(sources(), function.decided);
+    let level = loaded.as_ref().map_or(LogLevel::Info, |settings| settings.log.level);
+    let logging = tracing::subscriber::set_global_default(logging::subscriber(std::io::stdout, level));
+    let settings = match loaded {
+        Ok(settings) => settings,
+        Err(mistakes) => {
+            refuse(function, &explained(&mistakes));
+            return ExitCode::from(BAD_SETTINGS);
+        }
+    };
+    tracing::info!(function = function.name, settings = chosen(&settings), "starting");
+    let kit = Kit { settings: Arc::new(settings), clock, emf: Emf::new(function.name) };
+    let started = logging.map_err(StartError::from).and_then(|()| run(kit, main));
+    match started {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            refuse(function, &error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(kit: Kit, main: impl AsyncFnOnce(Kit) -> Result<(), StartError>) -> Result<(), StartError> {
+    metrics::set_global_recorder(kit.emf.recorder())?;
+    observe::describe();
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(main(kit))
+}
+
+fn sources() -> Sources<'static> {
+    Sources { file: None, environment: &ProcessEnvironment }
+}
+
+fn refuse(function: Function, why: &str) {
+    tracing::error!(function = function.name, "{} cannot start: {why}", function.name);
+}
+
+/// Every mistake, on one line.
+fn explained(errors: &SettingsErrors) -> String {
+    let mistakes: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
+    let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
+    format!("{} {noun} in the settings: {}", mistakes.len(), mistakes.join("; "))
+}
+
+/// The settings that somebody chose, masked.
+fn chosen(settings: &Settings) -> String {
+    let chosen = settings.effective().into_iter().filter(|key| key.origin != Origin::Default);
+    chosen.map(|EffectiveKey { key, value, .. }| format!("{key} = {value}")).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_mistake_stands_on_one_line_that_names_the_variable_and_the_fix() {
+        let variables = BTreeMap::from([
+            ("HOWK_RETRY_JITTER".to_owned(), "2".to_owned()),
+            ("HOWK_RETYR_BASE_DELAY".to_owned(), "1s".to_owned()),
+        ]);
+        let sources = Sources { file: None, environment: &variables };
+        let errors = settings::load_function(sources, &["kafka.brokers", "api.auth"]).unwrap_err();
+        let line = explained(&errors);
+        assert!(line.starts_with("4 mistakes in the settings: HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{line}");
+        for part in [
+            "; HOWK_KAFKA_BROKERS (kafka.brokers): is not set, and a function has no default for it",
+            "; HOWK_API_AUTH (api.auth): is not set",
+            "; HOWK_RETYR_BASE_DELAY: unknown",
+        ] {
+            assert!(line.contains(part), "{part}\nis not in\n{line}");
+        }
+        assert_eq!(line.lines().count(), 1);
+    }
+}

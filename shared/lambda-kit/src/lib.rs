@@ -1,0 +1,25 @@
+//! What every function's main needs: an orderly start, telemetry, deadlines, faults as error types, shutdown; and the
+//! handler of both lanes, which differ by nothing but their lane.
+//!
+//! A main calls [`launch`], wires its adapters and serves. Deliberately absent: adapters, rules, detached futures; nothing
+//! outlives an invocation but connections.
+
+mod deadline;
+mod emf;
+mod failure;
+mod invoked;
+mod lane;
+mod launch;
+mod logging;
+mod serve;
+mod shutdown;
+mod start;
+
+pub use deadline::deadline;
+pub use emf::{Emf, EmfRecorder};
+pub use failure::Failure;
+pub use invoked::Invoked;
+pub use lane::{LaneHandler, PartialResponses};
+pub use launch::{Function, Kit, launch};
+pub use serve::{Handler, serve};
+pub use start::StartError;
