@@ -7,7 +7,7 @@ use cargo_metadata::{DependencyKind, Metadata, Package};
 use crate::metadata;
 
 /// What each crate of ours may name of ours. Whoever adds a crate draws its arrows here.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("delivery", &["domain"]),
@@ -19,6 +19,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("settings", &["domain"]),
     ("store-redis", &["delivery", "domain", "wire"]),
     ("testkit", &["delivery", "domain"]),
+    ("vault-xchacha", &["delivery", "domain"]),
     (
         "howk-dev",
         &[
@@ -31,6 +32,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "sender-http",
             "settings",
             "store-redis",
+            "vault-xchacha",
         ],
     ),
     ("howk-tests", ANY),

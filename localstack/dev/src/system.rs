@@ -17,6 +17,7 @@ use delivery::ports::sender::Sender;
 use delivery::ports::stats::Stats;
 use delivery::ports::statuses::Statuses;
 use delivery::ports::time::{Clock, Random};
+use delivery::ports::vault::Vault;
 use delivery::rebuild::Rebuild;
 use delivery::release::Release;
 use delivery::tally::StatsTally;
@@ -24,6 +25,7 @@ use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
 use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig, Signatures};
 use settings::Settings;
+use vault_xchacha::XChaChaVault;
 
 use crate::dry::DrySender;
 use crate::dump::DumpingSender;
@@ -89,6 +91,8 @@ impl Backend {
 pub struct Edges {
     /// Who makes the requests.
     pub sender: Arc<dyn Sender>,
+    /// Who seals secrets.
+    pub vault: Arc<dyn Vault>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Chance.
@@ -137,12 +141,14 @@ impl System {
     /// # Errors
     /// A setting that breaks a rule, or a sender that cannot be built.
     pub fn new(settings: &Settings, backend: Backend, sending: Sending) -> anyhow::Result<Self> {
+        let random = Arc::new(SystemRandom);
+        let vault = vault(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
         let sender: Arc<dyn Sender> = match sending {
-            Sending::Real => Arc::new(HttpSender::new(sender_config(settings))?),
+            Sending::Real => Arc::new(HttpSender::new(sender_config(settings), Arc::clone(&vault))?),
             Sending::Dry => Arc::new(DrySender),
         };
         let sender = if settings.delivery.dump_requests { Arc::new(DumpingSender(sender)) } else { sender };
-        let edges = Edges { sender, clock: Arc::new(SystemClock), random: Arc::new(SystemRandom) };
+        let edges = Edges { sender, vault, clock: Arc::new(SystemClock), random };
         Self::wire(settings, backend, edges)
     }
 
@@ -151,7 +157,7 @@ impl System {
     /// # Errors
     /// A setting that breaks a rule.
     pub fn wire(settings: &Settings, backend: Backend, edges: Edges) -> anyhow::Result<Self> {
-        let Edges { sender, clock, random } = edges;
+        let Edges { sender, vault, clock, random } = edges;
         let Backend { log, hot, .. } = backend.clone();
         let tally = Arc::new(StatsTally::new(Arc::clone(&backend.stats)));
         Ok(Self {
@@ -159,6 +165,7 @@ impl System {
                 log: Arc::clone(&log),
                 hot: Arc::clone(&hot),
                 sender: Arc::clone(&sender),
+                vault,
                 clock: Arc::clone(&clock),
                 random: Arc::clone(&random),
                 stats: Arc::clone(&tally),
@@ -205,6 +212,15 @@ impl System {
             tally,
         })
     }
+}
+
+/// The vault of the configured keys. Without any, nothing that is sealed outlives this process, so a key of its own will do.
+fn vault(secrets: &settings::Secrets, random: Arc<dyn Random>) -> anyhow::Result<Arc<dyn Vault>> {
+    let vault = match &secrets.key {
+        Some(key) => XChaChaVault::new(key, &secrets.previous_keys, random)?,
+        None => XChaChaVault::ephemeral(random)?,
+    };
+    Ok(Arc::new(vault))
 }
 
 fn sender_config(settings: &Settings) -> SenderConfig {
