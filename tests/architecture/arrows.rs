@@ -7,20 +7,26 @@ use cargo_metadata::{DependencyKind, Metadata, Package};
 use crate::metadata;
 
 /// What each crate of ours may name of ours. Whoever adds a crate draws its arrows here.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 22] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("delivery", &["domain"]),
     ("clock-system", &["delivery", "domain"]),
     ("http-api", &["delivery", "domain", "wire"]),
     ("in-memory", &["delivery", "domain"]),
+    // What every function's main needs, and none of the adapters.
+    ("lambda-kit", &["delivery", "domain", "settings", "wire"]),
     ("log-kafka", &["delivery", "domain", "wire"]),
     ("sender-http", &["delivery", "domain"]),
     ("settings", &["domain"]),
     ("store-redis", &["delivery", "domain", "wire"]),
     ("testkit", &["delivery", "domain"]),
+    ("vault-xchacha", &["delivery", "domain"]),
     // Between the adapters and the roots: the only one that knows the settings and the adapters.
-    ("wiring", &["delivery", "domain", "http-api", "log-kafka", "sender-http", "settings", "store-redis"]),
+    (
+        "wiring",
+        &["delivery", "domain", "http-api", "log-kafka", "sender-http", "settings", "store-redis", "vault-xchacha"],
+    ),
     (
         "howk-dev",
         &[
@@ -33,8 +39,59 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "sender-http",
             "settings",
             "store-redis",
+            "vault-xchacha",
             "wiring",
         ],
+    ),
+    // A function names the adapters that its role lets it use.
+    (
+        "enqueue",
+        &[
+            "clock-system",
+            "delivery",
+            "http-api",
+            "lambda-kit",
+            "log-kafka",
+            "sender-http",
+            "settings",
+            "store-redis",
+            "vault-xchacha",
+            "wiring",
+        ],
+    ),
+    (
+        "fast-lane",
+        &[
+            "clock-system",
+            "domain",
+            "lambda-kit",
+            "log-kafka",
+            "sender-http",
+            "store-redis",
+            "vault-xchacha",
+            "wiring",
+        ],
+    ),
+    (
+        "slow-lane",
+        &[
+            "clock-system",
+            "domain",
+            "lambda-kit",
+            "log-kafka",
+            "sender-http",
+            "store-redis",
+            "vault-xchacha",
+            "wiring",
+        ],
+    ),
+    (
+        "scheduler",
+        &["clock-system", "delivery", "lambda-kit", "log-kafka", "sender-http", "store-redis", "wire", "wiring"],
+    ),
+    (
+        "reconciler",
+        &["clock-system", "delivery", "domain", "lambda-kit", "log-kafka", "store-redis", "wire", "wiring"],
     ),
     ("howk-tests", ANY),
     ("howk-load", ANY),

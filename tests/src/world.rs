@@ -23,6 +23,7 @@ use settings::Settings;
 use testkit::clock::ManualClock;
 use testkit::random::SeededRandom;
 use tokio_util::sync::CancellationToken;
+use vault_xchacha::XChaChaVault;
 
 use crate::endpoint::Endpoints;
 use crate::outage::Outage;
@@ -73,6 +74,7 @@ impl World {
         let endpoints = Arc::new(Endpoints::new(Arc::<ManualClock>::clone(&clock)));
         let edges = Edges {
             sender: Arc::<Endpoints>::clone(&endpoints),
+            vault: Arc::new(XChaChaVault::ephemeral(Arc::new(SeededRandom::new(seed))).unwrap()),
             clock: Arc::<ManualClock>::clone(&clock),
             random: Arc::new(SeededRandom::new(seed)),
         };

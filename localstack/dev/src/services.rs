@@ -21,8 +21,13 @@ const MEMBERS: usize = 2;
 /// Connects to Kafka and Redis. Topics that are missing are made; those with the wrong cleanup are refused.
 ///
 /// # Errors
-/// What cannot be reached, or is set up wrongly.
+/// What cannot be reached, or is set up wrongly: without a secrets key, secrets would be sealed so that no other server
+/// could read them, nor this one after its next start.
 pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
+    settings.secrets.key.as_ref().context(
+        "secrets.key (HOWK_SECRETS_KEY) is not set: signing secrets and headers are sealed with it before they reach \
+         Kafka and Redis. Give every server the same key of 32 characters or more, such as `openssl rand -base64 32` prints",
+    )?;
     let config = wiring::kafka::config(settings, Arc::new(SystemClock)).await?;
     let specs = wiring::kafka::topic_specs(settings);
     log_kafka::create_topics(&config, &specs).await.context("topics cannot be made")?;

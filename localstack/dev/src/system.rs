@@ -17,6 +17,7 @@ use delivery::ports::sender::Sender;
 use delivery::ports::stats::Stats;
 use delivery::ports::statuses::Statuses;
 use delivery::ports::time::{Clock, Random};
+use delivery::ports::vault::Vault;
 use delivery::rebuild::Rebuild;
 use delivery::release::Release;
 use delivery::scheduler::Scheduler;
@@ -25,6 +26,8 @@ use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
 use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
 use settings::Settings;
+use vault_xchacha::XChaChaVault;
+use wiring::{Stores, UseCases};
 
 use crate::dry::DrySender;
 use crate::dump::DumpingSender;
@@ -62,6 +65,19 @@ impl std::fmt::Debug for Backend {
 }
 
 impl Backend {
+    /// The hot state.
+    fn stores(&self) -> Stores {
+        Stores {
+            hot: Arc::clone(&self.hot),
+            schedule: Arc::clone(&self.schedule),
+            statuses: Arc::clone(&self.statuses),
+            endpoints: Arc::clone(&self.endpoints),
+            dead_letters: Arc::clone(&self.dead_letters),
+            stats: Arc::clone(&self.stats),
+            recovery: Arc::clone(&self.recovery),
+        }
+    }
+
     /// Everything in memory, with one consumer a partition.
     pub fn in_memory(limits: &MemoryLimits) -> (Self, Arc<MemoryStore>) {
         let (log, store) = (Arc::new(MemoryLog::new(limits)), Arc::new(MemoryStore::new(limits)));
@@ -89,6 +105,8 @@ impl Backend {
 pub struct Edges {
     /// Who makes the requests.
     pub sender: Arc<dyn Sender>,
+    /// Who seals secrets.
+    pub vault: Arc<dyn Vault>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Chance.
@@ -139,12 +157,14 @@ impl System {
     /// # Errors
     /// A setting that breaks a rule, or a sender that cannot be built.
     pub fn new(settings: &Settings, backend: Backend, sending: Sending) -> anyhow::Result<Self> {
+        let random = Arc::new(SystemRandom);
+        let vault = vault(settings, &random)?;
         let sender: Arc<dyn Sender> = match sending {
-            Sending::Real => Arc::new(HttpSender::new(sender_config(settings))?),
+            Sending::Real => Arc::new(HttpSender::new(sender_config(settings), Arc::clone(&vault))?),
             Sending::Dry => Arc::new(DrySender),
         };
         let sender = if settings.delivery.dump_requests { Arc::new(DumpingSender(sender)) } else { sender };
-        let edges = Edges { sender, clock: Arc::new(SystemClock), random: Arc::new(SystemRandom) };
+        let edges = Edges { sender, vault, clock: Arc::new(SystemClock), random };
         Self::wire(settings, backend, edges)
     }
 
@@ -153,58 +173,27 @@ impl System {
     /// # Errors
     /// A setting that breaks a rule.
     pub fn wire(settings: &Settings, backend: Backend, edges: Edges) -> anyhow::Result<Self> {
-        let Edges { sender, clock, random } = edges;
-        let Backend { log, hot, .. } = backend.clone();
-        let tally = Arc::new(StatsTally::new(Arc::clone(&backend.stats)));
-        let deliver = Deliver {
-            log: Arc::clone(&log),
-            hot: Arc::clone(&hot),
-            sender: Arc::clone(&sender),
-            clock: Arc::clone(&clock),
-            random: Arc::clone(&random),
-            stats: Arc::clone(&tally),
-            policy: Arc::new(wiring::policy(settings)?),
-        };
-        let release = Release {
-            log: Arc::clone(&log),
-            schedule: Arc::clone(&backend.schedule),
-            clock: Arc::clone(&clock),
-            random: Arc::clone(&random),
-            batch_max: usize::try_from(settings.scheduler.batch_size)?,
-            lease_time: settings.scheduler.lock_timeout,
-        };
-        let rebuild = Arc::new(Rebuild {
-            log: Arc::clone(&log),
-            hot: Arc::clone(&hot),
-            statuses: Arc::clone(&backend.statuses),
-            recovery: Arc::clone(&backend.recovery),
-            clock: Arc::clone(&clock),
-        });
-        let endpoints = EndpointDesk {
-            log: Arc::clone(&log),
-            hot: Arc::clone(&hot),
-            endpoints: Arc::clone(&backend.endpoints),
-            sender: Arc::clone(&sender),
-            clock: Arc::clone(&clock),
-            health_urls: Arc::new(wiring::health_urls(settings)?),
-        };
-        let scheduler = Scheduler {
-            release: release.clone(),
-            rebuild: Arc::clone(&rebuild),
-            endpoints: endpoints.clone(),
-            log: Arc::clone(&log),
-            stats: Arc::clone(&tally),
-            poll: settings.scheduler.poll_interval,
-        };
-        let dead_letters = DeadLetterDesk {
-            log: Arc::clone(&log),
-            hot: Arc::clone(&hot),
-            index: Arc::clone(&backend.dead_letters),
-            clock: Arc::clone(&clock),
-        };
-        let enqueue = Enqueue { log, hot, sender, clock, random, stats: Arc::clone(&tally) };
-        let deliver = Arc::new(deliver);
-        Ok(Self { backend, enqueue, deliver, release, scheduler, rebuild, dead_letters, endpoints, tally })
+        let Edges { sender, vault, clock, random } = edges;
+        let built = UseCases::new(Arc::clone(&backend.log), backend.stores(), clock, random);
+        Ok(Self {
+            enqueue: built.enqueue(&sender, vault),
+            deliver: Arc::new(built.deliver(settings, &sender)?),
+            release: built.release(settings),
+            scheduler: built.scheduler(settings, &sender)?,
+            rebuild: Arc::new(built.rebuild()),
+            dead_letters: built.dead_letters(),
+            endpoints: built.endpoints(settings, &sender)?,
+            tally: built.tally,
+            backend,
+        })
+    }
+}
+
+/// The vault of the configured keys. Without any, nothing that is sealed outlives this process, so a key of its own will do.
+fn vault(settings: &Settings, random: &Arc<SystemRandom>) -> anyhow::Result<Arc<dyn Vault>> {
+    match wiring::vault(settings, Arc::<SystemRandom>::clone(random))? {
+        Some(vault) => Ok(Arc::new(vault)),
+        None => Ok(Arc::new(XChaChaVault::ephemeral(Arc::<SystemRandom>::clone(random))?)),
     }
 }
 

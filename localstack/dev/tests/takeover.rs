@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use testkit::receiver::FakeReceiver;
@@ -42,6 +43,7 @@ async fn start(prefix: &str) -> Server {
         .env_clear()
         .envs(topics.map(|topic| (format!("HOWK_KAFKA_TOPICS_{topic}"), format!("{prefix}.{topic}"))))
         .env("HOWK_KAFKA_CONSUMER_GROUP", prefix)
+        .env("HOWK_SECRETS_KEY", "the takeover test has a key of its own")
         .env("HOWK_KAFKA_PER_KEY_PARALLELISM", "16")
         .env("HOWK_LOG_LEVEL", "warn")
         .stderr(Stdio::inherit())
@@ -85,7 +87,8 @@ fn received(receiver: &FakeReceiver) -> BTreeMap<String, usize> {
 async fn a_killed_server_is_taken_over_and_nothing_is_lost() {
     let prefix = format!("takeover-{}", std::process::id());
     // Chooses the TLS provider of the process, which the test's own client needs too.
-    drop(sender_http::HttpSender::new(sender_http::SenderConfig::default()).unwrap());
+    let vault = vault_xchacha::XChaChaVault::ephemeral(Arc::new(clock_system::SystemRandom)).unwrap();
+    drop(sender_http::HttpSender::new(sender_http::SenderConfig::default(), Arc::new(vault)).unwrap());
     let receiver = FakeReceiver::start().await;
     let (doomed, survivor) = (start(&prefix).await, start(&prefix).await);
     for batch in 0..COUNT / 100 {

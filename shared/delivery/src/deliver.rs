@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use domain::{
     Admission, ClaimRequest, Dispatch, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner, Permit,
-    Policy, Position, Record, Settled, Situation, Timestamp, Undecodable, WaitReason, admit, admit_effects,
-    follow_up, settle,
+    Policy, Position, Record, Settled, Situation, Timestamp, Transition, Undecodable, WaitReason, admit,
+    admit_effects, follow_up, settle,
 };
+
+use tracing::Instrument;
 
 use crate::effects::perform;
 use crate::fault::{Fault, FaultKind};
@@ -83,7 +85,8 @@ impl Deliver {
             Ok((_, dispatch)) => {
                 // Two records of one dispatch in one invocation are rivals; one record tried again is not.
                 let owner = Owner(format!("{}/{partition}/{offset}", invocation.owner.0));
-                self.deliver(&dispatch, &Invocation { owner, ..invocation.clone() }).await
+                let invocation = Invocation { owner, ..invocation.clone() };
+                self.deliver(&dispatch, &invocation).instrument(span_of(&dispatch)).await
             }
             Err(undecodable) => self.bury(undecodable).await,
         };
@@ -189,7 +192,7 @@ impl Deliver {
             if fault.kind == FaultKind::Permanent || self.clock.now().plus(pause) >= until {
                 return Err(fault);
             }
-            tracing::warn!(%fault, webhook_id = %finished.situation.dispatch.webhook.id, "settling again");
+            tracing::warn!(%fault, "settling again");
             self.clock.sleep(pause).await;
             pause = pause.saturating_mul(2);
         }
@@ -203,10 +206,7 @@ impl Deliver {
                 return;
             };
             match self.hot.change(&transition).await {
-                Ok(Change::Made(made)) => {
-                    let url = transition.endpoint.shown();
-                    return tracing::info!(url, circuit = ?made.circuit, gate = ?made.gate, "endpoint changed its state");
-                }
+                Ok(Change::Made(made)) => return note_change(&transition, &made),
                 Ok(Change::Lost(current)) => state = current,
                 Err(fault) => return tracing::warn!(%fault, "an endpoint's change of state was not stored"),
             }
@@ -218,8 +218,12 @@ impl Deliver {
         let took = finished.ended_at.since(finished.situation.moment.now);
         observe::finished(fate, took);
         tracing::debug!(
-            webhook_id = %dispatch.webhook.id, attempt = dispatch.attempt, status = finished.outcome.status(),
-            error = finished.outcome.error(), ?took, ?fate, "attempt finished",
+            attempt = dispatch.attempt,
+            status = finished.outcome.status(),
+            error = finished.outcome.error(),
+            ?took,
+            ?fate,
+            "attempt finished",
         );
         self.stats.count(finished.ended_at, |counts| match fate {
             Fate::Delivered => counts.delivered += 1,
@@ -239,6 +243,17 @@ impl Deliver {
         metrics::counter!(observe::UNDECODABLE).increment(1);
         Ok(Handled::Done)
     }
+}
+
+/// What stands on every log line about a dispatch.
+fn span_of(dispatch: &Dispatch) -> tracing::Span {
+    let webhook = &dispatch.webhook;
+    tracing::error_span!("deliver", webhook_id = %webhook.id, config_id = %webhook.config_id, dispatch = dispatch.number)
+}
+
+fn note_change(transition: &Transition, made: &EndpointState) {
+    let url = transition.endpoint.shown();
+    tracing::info!(url, circuit = ?made.circuit, gate = ?made.gate, "endpoint changed its state");
 }
 
 /// The dispatch of a lane's record; or, of any other record, what goes to the dead letters.

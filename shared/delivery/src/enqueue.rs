@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use domain::{
-    ConfigId, Dispatch, Endpoint, Header, Lane, Payload, Record, Secret, Status, Timestamp, Webhook, WebhookId, Write,
+    ConfigId, Dispatch, Endpoint, Header, Lane, Payload, Record, SealedHeader, Secret, Status, Timestamp, Webhook,
+    WebhookId, Write,
 };
 
 use crate::fault::Fault;
@@ -15,6 +16,7 @@ use crate::ports::hot_state::HotState;
 use crate::ports::log::Log;
 use crate::ports::sender::{AddressRefused, Sender};
 use crate::ports::time::{Clock, Random};
+use crate::ports::vault::Vault;
 use crate::tally::StatsTally;
 
 /// A webhook as its caller wants it, checked field by field.
@@ -49,6 +51,8 @@ pub struct Enqueue {
     pub sender: Arc<dyn Sender>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Who seals what must never be read on the way.
+    pub vault: Arc<dyn Vault>,
     /// What ids are drawn from.
     pub random: Arc<dyn Random>,
     /// The counters.
@@ -78,7 +82,8 @@ impl Enqueue {
     /// A [`Fault`] when the log did not acknowledge all of them: none counts as accepted, the caller may repeat.
     pub async fn enqueue(&self, new: Vec<NewWebhook>) -> Result<Vec<WebhookId>, Fault> {
         let now = self.clock.now();
-        let webhooks: Vec<_> = new.into_iter().map(|new| Arc::new(self.accept(new, now))).collect();
+        let accepted = new.into_iter().map(|new| self.accept(new, now).map(Arc::new));
+        let webhooks: Vec<_> = accepted.collect::<Result<_, _>>()?;
         let records = webhooks
             .iter()
             .map(|webhook| Record::Dispatch(Lane::Fast, Dispatch::first(Arc::clone(webhook))))
@@ -89,23 +94,29 @@ impl Enqueue {
         Ok(webhooks.iter().map(|webhook| webhook.id.clone()).collect())
     }
 
-    fn accept(&self, new: NewWebhook, now: Timestamp) -> Webhook {
+    fn accept(&self, new: NewWebhook, now: Timestamp) -> Result<Webhook, Fault> {
         let id = match &new.idempotency_key {
             Some(key) => WebhookId::derived(&new.config_id, key),
             None => WebhookId::fresh(now, self.random.bits()),
         };
-        Webhook {
+        let seal = |secret: &Secret| self.vault.seal(&new.config_id, secret);
+        let headers = new.headers.iter().map(|header| -> Result<_, Fault> {
+            Ok(SealedHeader { name: header.name.clone(), value: seal(&header.value)? })
+        });
+        let headers = headers.collect::<Result<_, _>>()?;
+        let signing_secrets = new.signing_secrets.iter().map(seal).collect::<Result<_, _>>()?;
+        Ok(Webhook {
             id,
             config_id: new.config_id,
             endpoint: new.endpoint,
             payload: new.payload,
-            headers: new.headers,
+            headers,
             idempotency_key: new.idempotency_key,
-            signing_secrets: new.signing_secrets,
+            signing_secrets,
             max_attempts: new.max_attempts,
             retry_on_status: new.retry_on_status,
             created_at: now,
-        }
+        })
     }
 
     /// Lets readers find the webhooks at once. A pending status only creates: any later one outranks it (W8).

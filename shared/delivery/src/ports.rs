@@ -13,3 +13,4 @@ pub mod sender;
 pub mod stats;
 pub mod statuses;
 pub mod time;
+pub mod vault;

@@ -8,7 +8,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::secret::Secret;
+use crate::secret::{Sealed, Secret};
 
 /// The most headers that a webhook may bring; receivers refuse more than about this many.
 pub const HEADERS_MAX: usize = 100;
@@ -46,6 +46,15 @@ pub struct Header {
     pub name: String,
     /// The value. It may be a credential, so it is never printed.
     pub value: Secret,
+}
+
+/// A header of an accepted webhook: the name is for everybody, the value for the sender alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SealedHeader {
+    /// The name, in the caller's case.
+    pub name: String,
+    /// The sealed value.
+    pub value: Sealed,
 }
 
 /// Why a header cannot be sent.
@@ -103,6 +112,12 @@ impl Header {
 impl fmt::Debug for Header {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: [REDACTED]", self.name)
+    }
+}
+
+impl fmt::Debug for SealedHeader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: [SEALED]", self.name)
     }
 }
 

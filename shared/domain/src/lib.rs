@@ -45,7 +45,8 @@ pub use entropy::Entropy;
 pub use facts::{Facts, LeaseFact, Moment, Situation, lease_holder};
 pub use gate::{Gate, GateAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD, RETRY_AFTER_MAX};
 pub use header::{
-    HEADER_BYTES_MAX, HEADERS_MAX, Header, HeaderError, HeaderReason, check_headers, check_headers_total,
+    HEADER_BYTES_MAX, HEADERS_MAX, Header, HeaderError, HeaderReason, SealedHeader, check_headers,
+    check_headers_total,
 };
 pub use id::{ConfigId, EndpointHash, IdError, WebhookId};
 pub use lane::{Lane, LanePolicy, Pace, SETTLE_MARGIN, Token, Tokens};
@@ -58,7 +59,7 @@ pub use record::{DeliveryResult, Record, Topic, WaitReason, Waiting};
 pub use release::release;
 pub use release_window::{COHORT_STEP, ReleasePolicy};
 pub use retry::RetryPolicy;
-pub use secret::Secret;
+pub use secret::{Sealed, Secret};
 pub use settle::{Fate, Finished, Settled, follow_up, settle};
 pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, SigningKey};
 pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};

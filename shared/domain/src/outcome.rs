@@ -35,6 +35,8 @@ pub enum FailureKind {
     AddressRefused,
     /// The request cannot be made: a header or the URL is not sendable.
     Unsendable,
+    /// The webhook's secrets are sealed with a key that the deployment does not have (any more).
+    Sealed,
 }
 
 /// What the endpoint did.
@@ -86,6 +88,14 @@ impl Outcome {
     /// Whether the total deadline passed.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Failed { kind: FailureKind::Timeout, .. })
+    }
+
+    /// Whether no request was made, so that the outcome says nothing about the endpoint.
+    pub fn is_unsent(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed { kind: FailureKind::AddressRefused | FailureKind::Unsendable | FailureKind::Sealed, .. }
+        )
     }
 
     /// What the outcome means; `retry_on_status` are the webhook's own retryable statuses.
@@ -158,6 +168,7 @@ mod tests {
             (FailureKind::Transport, Verdict::Retryable),
             (FailureKind::AddressRefused, Verdict::AddressRefused),
             (FailureKind::Unsendable, Verdict::Unrecoverable),
+            (FailureKind::Sealed, Verdict::Retryable),
         ] {
             let outcome = failed(kind);
             assert_eq!(outcome.verdict(&[0]), expected, "{kind:?}");

@@ -93,18 +93,13 @@ impl Finished<'_> {
     }
 
     /// What the outcome says about the endpoint; a caller's bad payload says nothing against it, and neither does a status
-    /// that only this webhook wants to be retried: the endpoint is everybody's (TN-1).
+    /// that only this webhook wants to be retried, nor a request that was never made: the endpoint is everybody's (TN-1).
     fn health(&self) -> Health {
         match self.outcome.verdict(&[]) {
-            Verdict::Delivered | Verdict::Gone | Verdict::Unrecoverable if self.outcome.status().is_some() => {
-                Health::Good
-            }
+            _ if self.outcome.is_unsent() => Health::Neutral,
+            Verdict::Delivered | Verdict::Gone | Verdict::Unrecoverable => Health::Good,
             Verdict::Retryable if self.outcome.retry_after().is_none() && !self.was_cut_short() => Health::Bad,
-            Verdict::Delivered
-            | Verdict::Gone
-            | Verdict::Unrecoverable
-            | Verdict::Retryable
-            | Verdict::AddressRefused => Health::Neutral,
+            Verdict::Retryable | Verdict::AddressRefused => Health::Neutral,
         }
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::endpoint::Endpoint;
-use crate::header::Header;
+use crate::header::SealedHeader;
 use crate::id::{ConfigId, WebhookId};
-use crate::secret::Secret;
+use crate::secret::Sealed;
 use crate::time::Timestamp;
 
 /// What the caller's bytes are, which decides how a record carries them and what `Content-Type` says.
@@ -38,11 +38,11 @@ pub struct Webhook {
     /// What it carries.
     pub payload: Payload,
     /// The caller's headers, in order.
-    pub headers: Vec<Header>,
+    pub headers: Vec<SealedHeader>,
     /// The caller's key, kept for readers; the id is derived from it.
     pub idempotency_key: Option<String>,
     /// What requests are signed with; more than one while a key rotates. Empty: not signed.
-    pub signing_secrets: Vec<Secret>,
+    pub signing_secrets: Vec<Sealed>,
     /// The number of requests at most. Bounds: 1 to [`crate::MAX_ATTEMPTS_MAX`].
     pub max_attempts: u32,
     /// Statuses that are retried although the rules would not.

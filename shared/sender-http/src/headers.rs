@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::config::Signatures;
 use crate::signature::{Signer, SignerError};
+use crate::unsealed::Unsealed;
 
 const X_ID: HeaderName = HeaderName::from_static("x-webhook-id");
 const X_ATTEMPT: HeaderName = HeaderName::from_static("x-webhook-attempt");
@@ -39,16 +40,15 @@ pub(crate) struct HeaderWriter {
 
 impl HeaderWriter {
     /// The headers of one request.
-    pub(crate) fn write(&self, request: &Request<'_>) -> Result<HeaderMap, Unsendable> {
-        let webhook = &request.dispatch.webhook;
-        check_headers(&webhook.headers)?;
-        let mut headers = HeaderMap::with_capacity(9 + webhook.headers.len());
+    pub(crate) fn write(&self, request: &Request<'_>, unsealed: &Unsealed) -> Result<HeaderMap, Unsendable> {
+        check_headers(&unsealed.headers)?;
+        let mut headers = HeaderMap::with_capacity(9 + unsealed.headers.len());
         self.write_own(&mut headers, request)?;
-        for header in &webhook.headers {
+        for header in &unsealed.headers {
             let (name, value) = sendable(header)?;
             set(&mut headers, name, value)?;
         }
-        self.write_signatures(&mut headers, request)?;
+        self.write_signatures(&mut headers, request, unsealed)?;
         Ok(headers)
     }
 
@@ -74,12 +74,17 @@ impl HeaderWriter {
         Ok(())
     }
 
-    fn write_signatures(&self, headers: &mut HeaderMap, request: &Request<'_>) -> Result<(), Unsendable> {
-        let webhook = &request.dispatch.webhook;
-        if webhook.signing_secrets.is_empty() {
+    fn write_signatures(
+        &self,
+        headers: &mut HeaderMap,
+        request: &Request<'_>,
+        unsealed: &Unsealed,
+    ) -> Result<(), Unsendable> {
+        if unsealed.signing_secrets.is_empty() {
             return Ok(());
         }
-        let signer = Signer::new(&webhook.signing_secrets, self.signatures)?;
+        let webhook = &request.dispatch.webhook;
+        let signer = Signer::new(&unsealed.signing_secrets, self.signatures)?;
         let values = signer.sign(webhook.id.as_str(), request.now.as_secs(), &webhook.payload.bytes);
         for (name, text) in [(X_SIGNATURE, values.x_webhook), (STANDARD_SIGNATURE, values.standard)] {
             if let Some(text) = text {

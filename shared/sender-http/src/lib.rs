@@ -25,6 +25,7 @@ mod sender;
 mod signature;
 #[cfg(test)]
 mod test_receiver;
+mod unsealed;
 
 pub use address::{AddressPolicy, PrivateAddresses};
 pub use config::{SenderConfig, SenderError, Signatures};

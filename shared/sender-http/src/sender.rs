@@ -3,13 +3,15 @@
 //! Called through the port. It makes at most one request per call: the client's own retries and redirects are off. The
 //! total deadline runs from before the name lookup to the last byte that is read.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use delivery::ports::sender::{AddressRefused, Health, Request, Sender};
-use domain::{Endpoint, FailureKind, Outcome};
+use delivery::ports::vault::Vault;
+use domain::{Answer, Endpoint, FailureKind, Outcome};
 use reqwest::header::{HeaderValue, USER_AGENT};
 use reqwest::{Client, ClientBuilder, Method, StatusCode};
 
@@ -19,6 +21,7 @@ use crate::config::{SenderConfig, SenderError};
 use crate::failure::{failed, outcome};
 use crate::headers::HeaderWriter;
 use crate::resolver::{NameLookup, PolicyResolver, SystemLookup};
+use crate::unsealed::Unsealed;
 
 /// How long a health URL may take altogether.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,11 +31,18 @@ const PROBE_BYTES_MAX: usize = 64 * 1024;
 const PROBE_LOAD_MAX: f64 = 0.8;
 
 /// The port `sender` over HTTP. Cheap to share, expensive to make: it holds the connections.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct HttpSender {
     client: Client,
     policy: Arc<AddressPolicy>,
     writer: HeaderWriter,
+    vault: Arc<dyn Vault>,
+}
+
+impl fmt::Debug for HttpSender {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("HttpSender").field("policy", &self.policy).finish_non_exhaustive()
+    }
 }
 
 impl HttpSender {
@@ -40,36 +50,42 @@ impl HttpSender {
     ///
     /// # Errors
     /// [`SenderError`] when the deployment is wrong.
-    pub fn new(config: SenderConfig) -> Result<Self, SenderError> {
-        Self::with_lookup(config, Arc::new(SystemLookup))
+    pub fn new(config: SenderConfig, vault: Arc<dyn Vault>) -> Result<Self, SenderError> {
+        Self::with_lookup(config, vault, Arc::new(SystemLookup))
     }
 
     /// Makes a sender with another source of addresses, which are judged all the same.
     ///
     /// # Errors
     /// [`SenderError`] when the deployment is wrong.
-    pub fn with_lookup(config: SenderConfig, lookup: Arc<dyn NameLookup>) -> Result<Self, SenderError> {
+    pub fn with_lookup(
+        config: SenderConfig,
+        vault: Arc<dyn Vault>,
+        lookup: Arc<dyn NameLookup>,
+    ) -> Result<Self, SenderError> {
         let policy = Arc::new(config.address_policy.clone());
         let resolver = PolicyResolver { policy: Arc::clone(&policy), lookup };
         let client = client_builder(&config, resolver).build().map_err(SenderError::Client)?;
         let user_agent = HeaderValue::try_from(config.user_agent).map_err(|_| SenderError::UserAgent)?;
         let writer = HeaderWriter { user_agent, signatures: config.signatures };
-        Ok(Self { client, policy, writer })
+        Ok(Self { client, policy, writer, vault })
     }
 
-    /// The request as it goes out, or why it cannot.
-    fn prepare(&self, request: &Request<'_>) -> Result<reqwest::Request, Outcome> {
+    /// The request as it goes out, with the secrets that it holds, or why it cannot go.
+    fn prepare(&self, request: &Request<'_>) -> Result<(reqwest::Request, Unsealed), Outcome> {
         let webhook = &request.dispatch.webhook;
         let unsendable = |detail: String| failed(FailureKind::Unsendable, detail);
         let url = webhook.endpoint.parsed();
         let vetted = self.policy.check_url(url);
         vetted.map_err(|refused| failed(FailureKind::AddressRefused, refused.reason))?;
-        let headers = self.writer.write(request).map_err(|error| unsendable(error.to_string()))?;
+        let unsealed = Unsealed::of(webhook, &*self.vault);
+        let unsealed = unsealed.map_err(|error| failed(FailureKind::Sealed, error.to_string()))?;
+        let headers = self.writer.write(request, &unsealed).map_err(|error| unsendable(error.to_string()))?;
         let mut prepared = reqwest::Request::new(Method::POST, url.clone());
         *prepared.headers_mut() = headers;
         let body = Body(Arc::clone(&webhook.payload.bytes));
         *prepared.body_mut() = Some(Bytes::from_owner(body).into());
-        Ok(prepared)
+        Ok((prepared, unsealed))
     }
 
     /// What a health URL says; `None` when it says nothing that can be understood.
@@ -116,8 +132,8 @@ fn client_builder(config: &SenderConfig, resolver: PolicyResolver) -> ClientBuil
 #[async_trait]
 impl Sender for HttpSender {
     async fn send(&self, request: Request<'_>) -> Outcome {
-        let prepared = match self.prepare(&request) {
-            Ok(prepared) => prepared,
+        let (prepared, unsealed) = match self.prepare(&request) {
+            Ok(both) => both,
             Err(unsent) => return unsent,
         };
         let mut deadline = std::pin::pin!(tokio::time::sleep(request.timeout));
@@ -129,7 +145,11 @@ impl Sender for HttpSender {
             }
         };
         match answered {
-            Ok(response) => Outcome::Answered(answer::read(response, request.now, deadline).await),
+            Ok(response) => {
+                let answer = answer::read(response, request.now, deadline).await;
+                let location = answer.location.map(|location| unsealed.hide(location));
+                Outcome::Answered(Answer { excerpt: unsealed.hide(answer.excerpt), location, ..answer })
+            }
             Err(error) => outcome(error),
         }
     }

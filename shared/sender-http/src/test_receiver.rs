@@ -5,18 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use clock_system::SystemRandom;
 use delivery::ports::sender::{Request, Sender};
-use domain::{ConfigId, Dispatch, Endpoint, Header, Outcome, Payload, PayloadKind, Secret, Timestamp};
-use domain::{Webhook, WebhookId};
+use delivery::ports::vault::Vault;
+use domain::{ConfigId, Dispatch, Endpoint, Outcome, Payload, PayloadKind, Sealed, SealedHeader, Secret};
+use domain::{Timestamp, Webhook, WebhookId};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use vault_xchacha::XChaChaVault;
 
 use crate::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
 
 pub(crate) const ID: &str = "wh_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+pub(crate) const TENANT: &str = "tenant";
 pub(crate) const NOW: Timestamp = Timestamp::from_ms(1_614_265_330_999);
 
 /// What the receiver does with each request.
@@ -192,7 +196,7 @@ async fn receive<S: AsyncRead + Unpin>(stream: &mut S) -> std::io::Result<Option
 
 /// A sender that may call loopback.
 pub(crate) fn local_sender() -> HttpSender {
-    HttpSender::new(local_config()).expect("a sender")
+    HttpSender::new(local_config(), vault()).expect("a sender")
 }
 
 pub(crate) fn local_config() -> SenderConfig {
@@ -200,14 +204,25 @@ pub(crate) fn local_config() -> SenderConfig {
     SenderConfig { address_policy, ..SenderConfig::default() }
 }
 
-pub(crate) fn header(name: &str, value: &str) -> Header {
-    Header { name: name.to_owned(), value: Secret::new(value) }
+/// The vault of every test here.
+pub(crate) fn vault() -> Arc<dyn Vault> {
+    let vault = XChaChaVault::new(&Secret::new("the tests' key"), &[], Arc::new(SystemRandom));
+    Arc::new(vault.expect("a vault"))
+}
+
+pub(crate) fn sealed(secret: &str) -> Sealed {
+    let tenant = ConfigId::parse(TENANT).expect("a config id");
+    vault().seal(&tenant, &Secret::new(secret)).expect("a seal")
+}
+
+pub(crate) fn header(name: &str, value: &str) -> SealedHeader {
+    SealedHeader { name: name.to_owned(), value: sealed(value) }
 }
 
 pub(crate) fn webhook(url: &str, body: &[u8]) -> Webhook {
     Webhook {
         id: WebhookId::parse(ID).expect("an id"),
-        config_id: ConfigId::parse("tenant").expect("a config id"),
+        config_id: ConfigId::parse(TENANT).expect("a config id"),
         endpoint: Endpoint::parse(url).expect("an endpoint"),
         payload: Payload { bytes: body.into(), kind: PayloadKind::Json },
         headers: Vec::new(),

@@ -34,6 +34,7 @@ mod store;
 mod stream;
 pub mod tokens;
 
+pub use sender::SenderUnderTest;
 pub use store::Store;
 pub use stream::LogUnderTest;
 

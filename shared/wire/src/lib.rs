@@ -3,7 +3,7 @@
 //! Adapters and functions call it to turn domain nouns into Kafka records, Redis values, HTTP bodies and what Lambda
 //! hands over, and back.
 //! Deliberately absent: policy, I/O, clocks, compression. Reading never panics, whatever the bytes. A payload is
-//! carried byte for byte (DL-4); secrets become text in one place, `secret` (SE-1).
+//! carried byte for byte (DL-4); secrets come and go sealed (SE-1).
 
 mod code;
 pub mod hot;
@@ -11,7 +11,6 @@ pub mod http;
 mod json;
 pub mod lambda;
 pub mod record;
-mod secret;
 mod time;
 mod unreadable;
 

@@ -1,4 +1,4 @@
-//! From settings to the adapters' configurations and the domain's policies.
+//! From settings to the adapters' configurations, the domain's policies and the use-cases.
 //!
 //! It exists so that this translation stands once: the server and every function read the same settings and must mean
 //! the same by them, while neither `settings` nor an adapter may know the other. Called by the roots, at their start.
@@ -19,7 +19,13 @@ pub mod redis;
 #[cfg(feature = "sender")]
 pub mod sender;
 mod unused;
+mod use_cases;
+#[cfg(feature = "vault")]
+mod vault;
 
 pub use error::WiringError;
 pub use policy::{health_urls, policy};
 pub use unused::{Unused, unused};
+pub use use_cases::{Stores, UseCases};
+#[cfg(feature = "vault")]
+pub use vault::vault;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    ConfigId, DeadLetter, Dispatch, Endpoint, Header, Payload, PayloadKind, ReasonType, Secret, Webhook, WebhookId,
+    ConfigId, DeadLetter, Dispatch, Endpoint, Payload, PayloadKind, ReasonType, Sealed, SealedHeader, Webhook,
+    WebhookId,
 };
 
 use super::world::{NOW, World};
@@ -15,9 +16,9 @@ pub(super) fn letter(number: u128, config: &str) -> DeadLetter {
         config_id: ConfigId::parse(config).unwrap(),
         endpoint: Endpoint::parse("https://a.example/hook?token=hidden").unwrap(),
         payload: Payload { bytes: Arc::from(&b"1"[..]), kind: PayloadKind::Json },
-        headers: vec![Header { name: "Authorization".to_owned(), value: Secret::new("hidden") }],
+        headers: vec![SealedHeader { name: "Authorization".to_owned(), value: Sealed::new("hidden") }],
         idempotency_key: None,
-        signing_secrets: vec![Secret::new("hidden")],
+        signing_secrets: vec![Sealed::new("hidden")],
         max_attempts: 3,
         retry_on_status: Vec::new(),
         created_at: NOW,

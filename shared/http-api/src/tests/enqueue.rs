@@ -1,9 +1,9 @@
 //! A1 and A2: what is accepted reaches the log as it came, in one call.
 
 use delivery::FaultKind;
-use domain::Secret;
+use domain::{Sealed, SealedHeader};
 
-use super::world::World;
+use super::world::{World, vault};
 
 const ONE: &str = "/webhooks/shop:1/enqueue";
 const BATCH: &str = "/webhooks/shop:1/enqueue/batch";
@@ -24,9 +24,12 @@ async fn one_webhook_is_accepted_as_it_came() {
     assert_eq!(webhook.config_id.as_str(), "shop:1");
     assert_eq!(webhook.endpoint.url(), "https://a.example/x?q=1");
     assert_eq!(&*webhook.payload.bytes, br#"{ "n" : 1.10,"n":9007199254740993 }"#, "DL-4");
-    let headers: Vec<_> = webhook.headers.iter().map(|header| (&*header.name, header.value.reveal())).collect();
-    assert_eq!(headers, [("X-B", "2"), ("a", "é"), ("X-A", "1")]);
-    assert_eq!(webhook.signing_secrets.iter().map(Secret::reveal).collect::<Vec<_>>(), ["s1", "s2"]);
+    let vault = vault();
+    let reveal = |sealed: &Sealed| vault.unseal(&webhook.config_id, sealed).unwrap().reveal().to_owned();
+    let pair = |header: &SealedHeader| (header.name.clone(), reveal(&header.value));
+    let expected = [("X-B", "2"), ("a", "é"), ("X-A", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(webhook.headers.iter().map(pair).collect::<Vec<_>>(), expected);
+    assert_eq!(webhook.signing_secrets.iter().map(reveal).collect::<Vec<_>>(), ["s1", "s2"]);
     assert_eq!((webhook.max_attempts, &*webhook.retry_on_status), (3, &[404][..]));
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
+use clock_system::SystemRandom;
 use delivery::dead_letters::DeadLetterDesk;
 use delivery::endpoints::EndpointDesk;
 use delivery::enqueue::Enqueue;
@@ -20,13 +21,16 @@ use delivery::ports::sender::{self, AddressRefused, Sender};
 use delivery::ports::stats::{Counts, Hour, HourlyStats, Stats};
 use delivery::ports::statuses::Statuses;
 use delivery::ports::time::{Clock, Random};
+use delivery::ports::vault::Vault;
 use delivery::tally::StatsTally;
 use delivery::{Fault, FaultKind};
 use domain::{
     Attempt, ConfigId, DeadLetter, DeadLetterEntry, Endpoint, EndpointHash, EndpointState, Facts, Fence, Outcome,
-    Owner, Position, Record, Status, Timestamp, Topic, Transition, Waiting, Webhook, WebhookId, Write, index_entry,
+    Owner, Position, Record, Secret, Status, Timestamp, Topic, Transition, Waiting, Webhook, WebhookId, Write,
+    index_entry,
 };
 use tower::ServiceExt;
+use vault_xchacha::XChaChaVault;
 
 use crate::{Api, ApiLimits, Auth, Health, router};
 
@@ -91,6 +95,12 @@ impl Answer {
     }
 }
 
+/// The vault of every test here.
+pub(super) fn vault() -> Arc<dyn Vault> {
+    let vault = XChaChaVault::new(&Secret::new("the tests' key"), &[], Arc::new(SystemRandom));
+    Arc::new(vault.unwrap())
+}
+
 impl World {
     pub(super) fn new() -> Arc<Self> {
         Arc::default()
@@ -103,6 +113,7 @@ impl World {
                 log: me(),
                 hot: me(),
                 sender: me(),
+                vault: vault(),
                 clock: me(),
                 random: me(),
                 stats: Arc::new(StatsTally::default()),

@@ -156,7 +156,7 @@ pub(super) fn size_of(record: &Record) -> u64 {
 }
 
 fn webhook_size(webhook: &Webhook) -> u64 {
-    let headers: usize = webhook.headers.iter().map(|header| header.name.len() + header.value.reveal().len()).sum();
+    let headers: usize = webhook.headers.iter().map(|header| header.name.len() + header.value.as_str().len()).sum();
     let bytes = webhook.payload.bytes.len() + webhook.endpoint.url().len() + headers;
     u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(WEBHOOK_OVERHEAD)
 }

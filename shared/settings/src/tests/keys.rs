@@ -116,6 +116,7 @@ metrics.enabled true
 metrics.port 9191
 endpoints {"*.acme.example":{"health_url":"https://api.acme.example/health"}}
 secrets.key 0123456789abcdef0123456789abcdef
+secrets.previous_keys ["fedcba9876543210fedcba9876543210"]
 log.level debug
 log.format json
 lambda.timeout 2m
@@ -152,6 +153,7 @@ fn companions(key: &str) -> &'static [(&'static str, &'static str)] {
 fn masked(key: &str, text: &str) -> String {
     match key {
         "kafka.password" | "redis.password" | "secrets.key" => "[REDACTED]".to_owned(),
+        "secrets.previous_keys" => r#"["[REDACTED]"]"#.to_owned(),
         "lua.crypto_keys" => text.replace("PEM", "[REDACTED]"),
         "api.keys" => text.replace(HASH, "[REDACTED]"),
         _ => text.to_owned(),

@@ -5,7 +5,7 @@
 /// `contract_tests!(store, make)` makes those of every port of the hot state; `make` is an async function without
 /// arguments that returns a fresh [`Store`](crate::contract::Store). `contract_tests!(log, make)` makes those of log and
 /// feed; `make` returns a fresh [`LogUnderTest`](crate::contract::LogUnderTest). `contract_tests!(sender, make)` makes those
-/// of the sender; `make` returns a [`Sender`](delivery::ports::sender::Sender) that may call loopback.
+/// of the sender; `make` returns a [`SenderUnderTest`](crate::contract::SenderUnderTest).
 #[macro_export]
 macro_rules! contract_tests {
     (store, $make:ident) => {

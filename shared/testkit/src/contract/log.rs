@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use delivery::ports::log::Page;
 use domain::{
-    Dispatch, Header, Lane, OwnerState, Payload, PayloadKind, Phase, Position, Record, Secret, Topic, Undecodable,
-    Webhook,
+    Dispatch, Lane, OwnerState, Payload, PayloadKind, Phase, Position, Record, Sealed, SealedHeader, Topic,
+    Undecodable, Webhook,
 };
 
 use crate::contract::at_once;
@@ -18,9 +18,9 @@ use crate::generate::{at, dead_letter, decision, dispatch, numbered, parked, res
 fn every_kind() -> Vec<Record> {
     let rich = Arc::new(Webhook {
         payload: Payload { bytes: Arc::from(&[0_u8, 159, 146, 150, 10][..]), kind: PayloadKind::Binary },
-        headers: vec![Header { name: "X-Tenant".to_owned(), value: Secret::new("blue") }],
+        headers: vec![SealedHeader { name: "X-Tenant".to_owned(), value: Sealed::new("seal1.blue") }],
         idempotency_key: Some("order 7".to_owned()),
-        signing_secrets: vec![Secret::new("whsec_one"), Secret::new("whsec_two")],
+        signing_secrets: vec![Sealed::new("seal1.one"), Sealed::new("seal1.two")],
         max_attempts: 5,
         retry_on_status: vec![404],
         ..webhook()

@@ -7,13 +7,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use domain::{ConfigId, Dispatch, Endpoint, Header, LastFailure, MAX_ATTEMPTS_MAX, Webhook, WebhookId};
+use domain::{ConfigId, Dispatch, Endpoint, LastFailure, MAX_ATTEMPTS_MAX, Sealed, SealedHeader, Webhook, WebhookId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::payload::{self, Carried};
 use crate::json::{self, Version};
-use crate::secret;
 use crate::time::Time;
 use crate::unreadable::Unreadable;
 
@@ -102,7 +101,7 @@ impl<'a> DispatchValue<'a> {
     pub(super) fn of(dispatch: &'a Dispatch) -> Self {
         let webhook = &*dispatch.webhook;
         let Carried { raw, base64, kind } = payload::carry(&webhook.payload);
-        let pair = |header: &'a Header| (Cow::from(header.name.as_str()), secret::to_text(&header.value));
+        let pair = |header: &'a SealedHeader| (Cow::from(header.name.as_str()), Cow::from(header.value.as_str()));
         Self {
             v: Version,
             id: webhook.id.as_str().into(),
@@ -114,7 +113,7 @@ impl<'a> DispatchValue<'a> {
             payload_kind: kind,
             headers: webhook.headers.iter().map(pair).collect(),
             idempotency_key: webhook.idempotency_key.as_deref().map(Cow::from),
-            signing_secrets: webhook.signing_secrets.iter().map(secret::to_text).collect(),
+            signing_secrets: webhook.signing_secrets.iter().map(|sealed| sealed.as_str().into()).collect(),
             attempt: dispatch.attempt,
             max_attempts: webhook.max_attempts,
             created_at: Time(webhook.created_at),
@@ -146,8 +145,10 @@ impl<'a> DispatchValue<'a> {
         if !(1..=MAX_ATTEMPTS_MAX).contains(&self.max_attempts) {
             return Err(Unreadable::of("max_attempts", format_args!("not between 1 and {MAX_ATTEMPTS_MAX}")));
         }
-        let header =
-            |(name, value): (Cow<'_, str>, _)| Header { name: name.into_owned(), value: secret::from_text(value) };
+        let header = |(name, value): (Cow<'_, str>, Cow<'_, str>)| SealedHeader {
+            name: name.into_owned(),
+            value: Sealed::new(value),
+        };
         let carried = Carried { raw: self.payload, base64: self.payload_base64, kind: self.payload_kind };
         Ok(Webhook {
             id: WebhookId::parse(&self.id).map_err(|error| Unreadable::of("id", error))?,
@@ -156,7 +157,7 @@ impl<'a> DispatchValue<'a> {
             payload: payload::take(&carried)?,
             headers: self.headers.into_iter().map(header).collect(),
             idempotency_key: self.idempotency_key.map(Cow::into_owned),
-            signing_secrets: self.signing_secrets.into_iter().map(secret::from_text).collect(),
+            signing_secrets: self.signing_secrets.into_iter().map(Sealed::new).collect(),
             max_attempts: self.max_attempts,
             retry_on_status: self.retry_on_status.into_owned(),
             created_at: self.created_at.0,

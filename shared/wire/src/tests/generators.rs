@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, LastFailure, Next,
-    OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Secret, Status, Timestamp,
-    Undecodable, WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Lane, LastFailure, Next,
+    OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
+    Status, Timestamp, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -72,8 +72,8 @@ fn payload() -> impl Strategy<Value = Payload> {
 }
 
 fn webhook() -> impl Strategy<Value = Webhook> {
-    let header = (text(), text()).prop_map(|(name, value)| Header { name, value: Secret::new(value) });
-    let secrets = vec(text().prop_map(Secret::new), 0..3);
+    let header = (text(), text()).prop_map(|(name, value)| SealedHeader { name, value: Sealed::new(value) });
+    let secrets = vec(text().prop_map(Sealed::new), 0..3);
     let identity = (id(), config(), endpoint(), payload());
     let wishes = (vec(header, 0..4), of(text()), secrets, 1..=domain::MAX_ATTEMPTS_MAX, vec(any::<u16>(), 0..4));
     (identity, wishes, time()).prop_map(|((id, config_id, endpoint, payload), wishes, created_at)| {

@@ -109,7 +109,7 @@ fn wrong_types_and_values_are_named() {
             "\"payload_kind\":\"xml\",\"payload_base64\":\"\",\"x\":",
             "payload_kind: unknown value \"xml\"",
         ),
-        ("[\"x-trace\",\"a\"]", "[\"x-trace\"]", "at line 1 column"),
+        ("[\"x-trace\",\"seal1.e165450e.a\"]", "[\"x-trace\"]", "at line 1 column"),
         ("\"waited\":true", "\"waited\":null", "expected a boolean"),
     ];
     for (from, to, told) in cases {
@@ -120,10 +120,10 @@ fn wrong_types_and_values_are_named() {
 
 #[test]
 fn se_1_an_error_quotes_no_secret() {
-    let error = pending(|text| text.replacen("[\"whsec_new\",\"whsec_old\"]", "\"whsec_new\"", 1));
+    let error = pending(|text| text.replacen("[\"seal1.e165450e.new\",\"seal1.e165450e.old\"]", "\"whsec_new\"", 1));
     assert!(error.contains("a string, expected a sequence at line 1 column"), "{error}");
     let tricky = "\"whsec_new\\\", expected \\\"whsec_new\"";
-    let error = pending(|text| text.replacen("[\"whsec_new\",\"whsec_old\"]", tricky, 1));
+    let error = pending(|text| text.replacen("[\"seal1.e165450e.new\",\"seal1.e165450e.old\"]", tricky, 1));
     assert!(!error.contains("whsec"), "{error}");
     let error = pending(|text| text.replacen("\"created_at\":\"", "\"created_at\":\"whsec_new", 1));
     assert!(!error.contains("whsec"), "{error}");

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Header, Lane, LastFailure, Next,
-    OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Secret, Status, Timestamp,
-    Undecodable, WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Lane, LastFailure, Next,
+    OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
+    Status, Timestamp, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
 
 pub(super) const NOON: Timestamp = Timestamp::from_ms(1_769_860_800_000);
@@ -31,8 +31,8 @@ pub(super) fn payload(text: &str) -> Payload {
     Payload { bytes: text.as_bytes().into(), kind: PayloadKind::Json }
 }
 
-fn header(name: &str, value: &str) -> Header {
-    Header { name: name.to_owned(), value: Secret::new(value) }
+fn header(name: &str, value: &str) -> SealedHeader {
+    SealedHeader { name: name.to_owned(), value: Sealed::new(format!("seal1.e165450e.{value}")) }
 }
 
 pub(super) fn webhook(payload: Payload) -> Webhook {
@@ -43,7 +43,7 @@ pub(super) fn webhook(payload: Payload) -> Webhook {
         payload,
         headers: vec![header("X-Trace", "b"), header("x-trace", "a"), header("X-Trace", "b")],
         idempotency_key: Some("order-42".to_owned()),
-        signing_secrets: vec![Secret::new("whsec_new"), Secret::new("whsec_old")],
+        signing_secrets: vec![Sealed::new("seal1.e165450e.new"), Sealed::new("seal1.e165450e.old")],
         max_attempts: 20,
         retry_on_status: vec![409, 423],
         created_at: NOON,

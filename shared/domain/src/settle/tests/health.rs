@@ -38,6 +38,7 @@ fn what_counts_for_and_against_the_circuit() {
         (failed(FailureKind::Transport), BAD),
         (failed(FailureKind::AddressRefused), NEUTRAL),
         (failed(FailureKind::Unsendable), NEUTRAL),
+        (failed(FailureKind::Sealed), NEUTRAL),
     ] {
         for scene in [Scene::new(), Scene::slow(), Scene::new().attempt(5, 5)] {
             assert_eq!(tally(scene, outcome.clone()), expected, "{outcome:?}");

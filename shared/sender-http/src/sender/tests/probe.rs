@@ -3,7 +3,7 @@
 use delivery::ports::sender::{Health, Sender};
 use domain::Endpoint;
 
-use crate::test_receiver::{Receiver, Reply, local_sender};
+use crate::test_receiver::{Receiver, Reply, local_sender, vault};
 use crate::{HttpSender, SenderConfig};
 
 async fn probe(receiver: &Receiver) -> Health {
@@ -57,7 +57,7 @@ async fn a_silent_health_url_is_busy_after_five_seconds() {
 #[tokio::test]
 async fn a_health_url_obeys_the_address_policy() {
     let receiver = Receiver::answering("200 OK", "").await;
-    let sender = HttpSender::new(SenderConfig::default()).expect("a sender");
+    let sender = HttpSender::new(SenderConfig::default(), vault()).expect("a sender");
     let endpoint = Endpoint::parse(&receiver.url()).expect("an endpoint");
     assert_eq!(sender.probe(&endpoint).await, Health::Busy);
     assert_eq!(receiver.accepts(), 0);

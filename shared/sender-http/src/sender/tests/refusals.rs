@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use clock_system::SystemRandom;
 use delivery::ports::sender::Sender;
-use domain::{Endpoint, FailureKind, Outcome, Secret};
+use domain::{Endpoint, FailureKind, Outcome, Secret, Verdict};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use vault_xchacha::XChaChaVault;
 
-use crate::test_receiver::{Receiver, header, local_config, local_sender, send, send_within, webhook};
+use crate::test_receiver::{Receiver, header, local_config, local_sender, sealed, send, send_within, vault, webhook};
 use crate::{AddressPolicy, HttpSender, NameLookup, SenderConfig};
 
 /// Says the same of every name.
@@ -35,7 +37,7 @@ impl NameLookup for Names {
 }
 
 fn sender(config: SenderConfig, names: Names) -> HttpSender {
-    HttpSender::with_lookup(config, Arc::new(names)).expect("a sender")
+    HttpSender::with_lookup(config, vault(), Arc::new(names)).expect("a sender")
 }
 
 fn failure(outcome: Outcome) -> (FailureKind, String) {
@@ -48,7 +50,7 @@ fn failure(outcome: Outcome) -> (FailureKind, String) {
 #[tokio::test]
 async fn literal_addresses_are_refused_before_anything_is_dialled() {
     let receiver = Receiver::answering("200 OK", "").await;
-    let sender = HttpSender::new(SenderConfig::default()).expect("a sender");
+    let sender = HttpSender::new(SenderConfig::default(), vault()).expect("a sender");
     let port = receiver.port;
     for host in ["127.0.0.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "localhost", "a.localhost."] {
         let url = format!("http://{host}:{port}/");
@@ -121,9 +123,25 @@ async fn a_refused_connection_tells_no_secret() {
     drop(listener);
     let mut webhook = webhook(&format!("http://127.0.0.1:{port}/in?token=s3cret#s3cret"), b"s3cret");
     webhook.headers = vec![header("Authorization", "Bearer s3cret")];
-    webhook.signing_secrets = vec![Secret::new("s3cret")];
+    webhook.signing_secrets = vec![sealed("s3cret")];
     let outcome = send(&local_sender(), webhook).await;
     assert_eq!(failure(outcome), (FailureKind::Connect, "could not connect: connection refused".to_owned()));
+}
+
+#[tokio::test]
+async fn what_is_sealed_with_a_lost_key_is_not_sent_and_may_be_retried() {
+    let receiver = Receiver::answering("200 OK", "").await;
+    let key = Secret::new("another deployment's key");
+    let vault = XChaChaVault::new(&key, &[], Arc::new(SystemRandom)).expect("a vault");
+    let sender = HttpSender::new(local_config(), Arc::new(vault)).expect("a sender");
+    let mut webhook = webhook(&receiver.url(), b"{}");
+    webhook.signing_secrets = vec![sealed("s3cret")];
+    let outcome = send(&sender, webhook).await;
+    assert_eq!((outcome.verdict(&[]), outcome.is_unsent()), (Verdict::Retryable, true));
+    let (kind, detail) = failure(outcome);
+    assert_eq!(kind, FailureKind::Sealed);
+    assert!(detail.contains("which is not among the secrets keys of this deployment"), "{detail}");
+    assert_eq!(receiver.accepts(), 0);
 }
 
 #[tokio::test]
@@ -171,7 +189,7 @@ async fn what_cannot_be_sent_is_said_and_not_sent() {
         assert!(detail.starts_with("header \"") && !detail.contains("s3cret") && !detail.contains('\n'), "{detail}");
     }
     let mut unsignable = webhook(&receiver.url(), b"{}");
-    unsignable.signing_secrets = vec![Secret::new("good"), Secret::new("whsec_s3cret!")];
+    unsignable.signing_secrets = vec![sealed("good"), sealed("whsec_s3cret!")];
     let (kind, detail) = failure(send(&sender, unsignable).await);
     assert_eq!(kind, FailureKind::Unsendable);
     assert!(detail.contains("not valid base64") && !detail.contains("s3cret"), "{detail}");
@@ -181,5 +199,5 @@ async fn what_cannot_be_sent_is_said_and_not_sent() {
 #[test]
 fn a_user_agent_must_be_sendable() {
     let config = SenderConfig { user_agent: "a\nb".to_owned(), ..SenderConfig::default() };
-    assert!(HttpSender::new(config).is_err());
+    assert!(HttpSender::new(config, vault()).is_err());
 }

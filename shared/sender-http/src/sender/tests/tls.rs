@@ -12,7 +12,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
-use crate::test_receiver::{Receiver, Reply, local_config, local_sender, send, webhook};
+use crate::test_receiver::{Receiver, Reply, local_config, local_sender, send, vault, webhook};
 use crate::{HttpSender, NameLookup};
 
 /// Every name is this machine.
@@ -42,7 +42,7 @@ async fn receiver() -> (Receiver, Certificate) {
 
 /// A sender that trusts one more certificate.
 fn trusting(certificate: Certificate) -> HttpSender {
-    let sender = HttpSender::with_lookup(local_config(), Arc::new(Loopback)).expect("a sender");
+    let sender = HttpSender::with_lookup(local_config(), vault(), Arc::new(Loopback)).expect("a sender");
     let resolver = super::super::PolicyResolver { policy: Arc::clone(&sender.policy), lookup: Arc::new(Loopback) };
     let client = super::super::client_builder(&local_config(), resolver).tls_certs_merge([certificate]);
     HttpSender { client: client.build().expect("a client"), ..sender }

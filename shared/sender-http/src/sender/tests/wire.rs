@@ -1,8 +1,10 @@
 //! What receivers get, byte for byte.
 
-use domain::{Answer, Outcome, PayloadKind, Secret};
+use domain::{Answer, Outcome, PayloadKind};
 
-use crate::test_receiver::{ID, Received, Receiver, header, local_config, local_sender, send, webhook};
+use crate::test_receiver::{
+    ID, Received, Receiver, header, local_config, local_sender, sealed, send, vault, webhook,
+};
 use crate::{HttpSender, Signatures};
 
 async fn received(headers: &[(&str, &str)]) -> Received {
@@ -19,7 +21,7 @@ async fn the_whole_request() {
     let receiver = Receiver::answering("202 Accepted", "thanks").await;
     let mut webhook = webhook(&receiver.url(), b" {\"a\": 1}\n");
     webhook.headers = vec![header("X-Mine", "1")];
-    webhook.signing_secrets = vec![Secret::new("s3cret")];
+    webhook.signing_secrets = vec![sealed("s3cret")];
     let outcome = send(&local_sender(), webhook).await;
     let expected = Answer { status: 202, excerpt: "thanks".to_owned(), ..Answer::default() };
     assert_eq!(outcome, Outcome::Answered(expected));
@@ -64,7 +66,7 @@ async fn the_whole_request() {
 async fn what_is_signed_is_what_arrives() {
     let receiver = Receiver::answering("200 OK", "").await;
     let mut webhook = webhook(&receiver.url(), br#"{"n":9007199254740993}"#);
-    webhook.signing_secrets = vec![Secret::new("old secret")];
+    webhook.signing_secrets = vec![sealed("old secret")];
     send(&local_sender(), webhook).await;
     let request = receiver.only_request().await;
     // Computed with Python's hmac over "<t>.<body>" and "<id>.<t>.<body>".
@@ -154,8 +156,8 @@ async fn a_header_family_is_switched_as_a_whole() {
         let signatures = Signatures { x_webhook, standard_webhooks };
         let config = crate::SenderConfig { signatures, ..local_config() };
         let mut webhook = webhook(&receiver.url(), b"{}");
-        webhook.signing_secrets = vec![Secret::new("s3cret")];
-        send(&HttpSender::new(config).expect("a sender"), webhook).await;
+        webhook.signing_secrets = vec![sealed("s3cret")];
+        send(&HttpSender::new(config, vault()).expect("a sender"), webhook).await;
     }
     let requests = receiver.requests().await;
     let count = |request: &Received, prefix: &str| {
@@ -163,4 +165,16 @@ async fn a_header_family_is_switched_as_a_whole() {
     };
     assert_eq!((count(&requests[0], "X-Webhook-"), count(&requests[0], "Webhook-")), (4, 0));
     assert_eq!((count(&requests[1], "X-Webhook-"), count(&requests[1], "Webhook-")), (0, 3));
+}
+
+#[tokio::test]
+async fn se_1_an_echoed_secret_is_not_kept() {
+    let echo = "you sent Authorization: Bearer s3cret-token, signed with whsec_c2VjcmV0IG9uZQ==";
+    let receiver = Receiver::answering("400 Bad Request", echo).await;
+    let mut webhook = webhook(&receiver.url(), b"{}");
+    webhook.headers = vec![header("Authorization", "Bearer s3cret-token")];
+    webhook.signing_secrets = vec![sealed("whsec_c2VjcmV0IG9uZQ==")];
+    let outcome = send(&local_sender(), webhook).await;
+    let Outcome::Answered(Answer { excerpt, .. }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(excerpt, "you sent Authorization: Bearer [REDACTED], signed with [REDACTED]");
 }

@@ -1,0 +1,209 @@
+//! The use-cases, built from ports by the settings: by the server all of them, by a function its own.
+
+use std::sync::Arc;
+
+use delivery::batch::Batch;
+use delivery::dead_letters::DeadLetterDesk;
+use delivery::deliver::Deliver;
+use delivery::endpoints::EndpointDesk;
+use delivery::enqueue::Enqueue;
+use delivery::ports::dead_letters::DeadLetters;
+use delivery::ports::endpoints::Endpoints;
+use delivery::ports::hot_state::HotState;
+use delivery::ports::log::Log;
+use delivery::ports::recovery::Recovery;
+use delivery::ports::schedule::Schedule;
+use delivery::ports::sender::Sender;
+use delivery::ports::stats::Stats;
+use delivery::ports::statuses::Statuses;
+use delivery::ports::time::{Clock, Random};
+use delivery::ports::vault::Vault;
+use delivery::rebuild::Rebuild;
+use delivery::release::Release;
+use delivery::scheduler::Scheduler;
+use delivery::tally::StatsTally;
+use settings::Settings;
+
+use crate::error::WiringError;
+use crate::policy::{health_urls, policy};
+
+/// The ports of one store.
+#[derive(Clone)]
+pub struct Stores {
+    /// Claims, leases, endpoints.
+    pub hot: Arc<dyn HotState>,
+    /// The retry schedule.
+    pub schedule: Arc<dyn Schedule>,
+    /// Statuses and attempts.
+    pub statuses: Arc<dyn Statuses>,
+    /// What is known of endpoints.
+    pub endpoints: Arc<dyn Endpoints>,
+    /// The index of dead letters.
+    pub dead_letters: Arc<dyn DeadLetters>,
+    /// Statistics.
+    pub stats: Arc<dyn Stats>,
+    /// Whether the hot state is whole.
+    pub recovery: Arc<dyn Recovery>,
+}
+
+impl std::fmt::Debug for Stores {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Stores").finish_non_exhaustive()
+    }
+}
+
+impl Stores {
+    /// The ports of a store that has them all.
+    pub fn of<S>(store: &Arc<S>) -> Self
+    where
+        S: HotState + Schedule + Statuses + Endpoints + DeadLetters + Stats + Recovery + 'static,
+    {
+        Self {
+            hot: Arc::<S>::clone(store),
+            schedule: Arc::<S>::clone(store),
+            statuses: Arc::<S>::clone(store),
+            endpoints: Arc::<S>::clone(store),
+            dead_letters: Arc::<S>::clone(store),
+            stats: Arc::<S>::clone(store),
+            recovery: Arc::<S>::clone(store),
+        }
+    }
+}
+
+/// Builds use-cases that share a log, a store, a clock and what was counted.
+#[derive(Clone)]
+pub struct UseCases {
+    /// The source of truth.
+    pub log: Arc<dyn Log>,
+    /// The hot state.
+    pub stores: Stores,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub random: Arc<dyn Random>,
+    /// What was counted.
+    pub tally: Arc<StatsTally>,
+}
+
+impl std::fmt::Debug for UseCases {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("UseCases").finish_non_exhaustive()
+    }
+}
+
+impl UseCases {
+    /// Nothing counted yet.
+    pub fn new(log: Arc<dyn Log>, stores: Stores, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        let tally = Arc::new(StatsTally::new(Arc::clone(&stores.stats)));
+        Self { log, stores, clock, random, tally }
+    }
+
+    /// Accepts webhooks.
+    pub fn enqueue(&self, sender: &Arc<dyn Sender>, vault: Arc<dyn Vault>) -> Enqueue {
+        Enqueue {
+            log: Arc::clone(&self.log),
+            hot: Arc::clone(&self.stores.hot),
+            sender: Arc::clone(sender),
+            vault,
+            clock: Arc::clone(&self.clock),
+            random: Arc::clone(&self.random),
+            stats: Arc::clone(&self.tally),
+        }
+    }
+
+    /// Delivers dispatches.
+    ///
+    /// # Errors
+    /// A setting that breaks a rule.
+    pub fn deliver(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<Deliver, WiringError> {
+        Ok(Deliver {
+            log: Arc::clone(&self.log),
+            hot: Arc::clone(&self.stores.hot),
+            sender: Arc::clone(sender),
+            clock: Arc::clone(&self.clock),
+            random: Arc::clone(&self.random),
+            stats: Arc::clone(&self.tally),
+            policy: Arc::new(policy(settings)?),
+        })
+    }
+
+    /// Works off a lane's batches.
+    ///
+    /// # Errors
+    /// A setting that breaks a rule.
+    pub fn batch(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<Batch, WiringError> {
+        Ok(Batch {
+            deliver: Arc::new(self.deliver(settings, sender)?),
+            rebuild: Arc::new(self.rebuild()),
+            concurrency: count(settings.delivery.concurrency),
+            per_key: count(settings.kafka.per_key_parallelism),
+        })
+    }
+
+    /// Releases what is due.
+    pub fn release(&self, settings: &Settings) -> Release {
+        Release {
+            log: Arc::clone(&self.log),
+            schedule: Arc::clone(&self.stores.schedule),
+            clock: Arc::clone(&self.clock),
+            random: Arc::clone(&self.random),
+            batch_max: count(settings.scheduler.batch_size),
+            lease_time: settings.scheduler.lock_timeout,
+        }
+    }
+
+    /// Rebuilds the hot state.
+    pub fn rebuild(&self) -> Rebuild {
+        Rebuild {
+            log: Arc::clone(&self.log),
+            hot: Arc::clone(&self.stores.hot),
+            statuses: Arc::clone(&self.stores.statuses),
+            recovery: Arc::clone(&self.stores.recovery),
+            clock: Arc::clone(&self.clock),
+        }
+    }
+
+    /// Lists and replays dead letters.
+    pub fn dead_letters(&self) -> DeadLetterDesk {
+        DeadLetterDesk {
+            log: Arc::clone(&self.log),
+            hot: Arc::clone(&self.stores.hot),
+            index: Arc::clone(&self.stores.dead_letters),
+            clock: Arc::clone(&self.clock),
+        }
+    }
+
+    /// Looks after endpoints.
+    ///
+    /// # Errors
+    /// A health URL that is none.
+    pub fn endpoints(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<EndpointDesk, WiringError> {
+        Ok(EndpointDesk {
+            log: Arc::clone(&self.log),
+            hot: Arc::clone(&self.stores.hot),
+            endpoints: Arc::clone(&self.stores.endpoints),
+            sender: Arc::clone(sender),
+            clock: Arc::clone(&self.clock),
+            health_urls: Arc::new(health_urls(settings)?),
+        })
+    }
+
+    /// Does what is due.
+    ///
+    /// # Errors
+    /// As [`Self::endpoints`].
+    pub fn scheduler(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<Scheduler, WiringError> {
+        Ok(Scheduler {
+            release: self.release(settings),
+            rebuild: Arc::new(self.rebuild()),
+            endpoints: self.endpoints(settings, sender)?,
+            log: Arc::clone(&self.log),
+            stats: Arc::clone(&self.tally),
+            poll: settings.scheduler.poll_interval,
+        })
+    }
+}
+
+fn count(setting: u32) -> usize {
+    usize::try_from(setting).unwrap_or(usize::MAX)
+}
