@@ -26,7 +26,6 @@ use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
 use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
 use settings::Settings;
-use vault_xchacha::XChaChaVault;
 use wiring::{Stores, UseCases};
 
 use crate::dry::DrySender;
@@ -158,7 +157,7 @@ impl System {
     /// A setting that breaks a rule, or a sender that cannot be built.
     pub fn new(settings: &Settings, backend: Backend, sending: Sending) -> anyhow::Result<Self> {
         let random = Arc::new(SystemRandom);
-        let vault = vault(settings, &random)?;
+        let vault = wiring::vault(settings, Arc::<SystemRandom>::clone(&random))?;
         let sender: Arc<dyn Sender> = match sending {
             Sending::Real => Arc::new(HttpSender::new(sender_config(settings), Arc::clone(&vault))?),
             Sending::Dry => Arc::new(DrySender),
@@ -186,14 +185,6 @@ impl System {
             tally: built.tally,
             backend,
         })
-    }
-}
-
-/// The vault of the configured keys. Without any, nothing that is sealed outlives this process, so a key of its own will do.
-fn vault(settings: &Settings, random: &Arc<SystemRandom>) -> anyhow::Result<Arc<dyn Vault>> {
-    match wiring::vault(settings, Arc::<SystemRandom>::clone(random))? {
-        Some(vault) => Ok(Arc::new(vault)),
-        None => Ok(Arc::new(XChaChaVault::ephemeral(Arc::<SystemRandom>::clone(random))?)),
     }
 }
 

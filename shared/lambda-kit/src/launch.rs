@@ -19,8 +19,8 @@ const BAD_SETTINGS: u8 = 78;
 pub struct Function {
     /// Its name, which is a dimension of its metrics.
     pub name: &'static str,
-    /// The settings that must be decided for it, by their keys.
-    pub decided: &'static [&'static str],
+    /// The settings that must be decided for it: of each entry's keys, one.
+    pub decided: &'static [&'static [&'static str]],
 }
 
 /// What a main gets.
@@ -117,7 +117,7 @@ mod tests {
             ("HOWK_RETYR_BASE_DELAY".to_owned(), "1s".to_owned()),
         ]);
         let sources = Sources { file: None, environment: &variables };
-        let errors = settings::load_function(sources, &["kafka.brokers", "api.auth"]).unwrap_err();
+        let errors = settings::load_function(sources, &[&["kafka.brokers"], &["api.auth"]]).unwrap_err();
         let line = explained(&errors);
         assert!(line.starts_with("4 mistakes in the settings: HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{line}");
         for part in [

@@ -22,4 +22,5 @@ pub use invoked::Invoked;
 pub use lane::{LaneHandler, PartialResponses};
 pub use launch::{Function, Kit, launch};
 pub use serve::{Handler, serve};
+pub use shutdown::until_shutdown;
 pub use start::StartError;

@@ -15,7 +15,10 @@ use crate::start::StartError;
 const EXTENSION: &str = "howk-shutdown";
 
 /// Serves until the platform ends the environment, or serving ends by itself.
-pub(crate) async fn until_shutdown(
+///
+/// # Errors
+/// When signals cannot be listened for, or serving failed.
+pub async fn until_shutdown(
     serving: impl Future<Output = Result<(), lambda_runtime::Error>>,
 ) -> Result<(), StartError> {
     let mut told = signal(SignalKind::terminate())?;

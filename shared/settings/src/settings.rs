@@ -39,11 +39,11 @@ pub fn load(sources: Sources<'_>) -> Result<Settings, SettingsErrors> {
 }
 
 /// Reads and checks all settings, for a deployed function: nobody looks at it starting, so what has a default that only
-/// suits one's own machine must be `decided`, by its key, whatever the decision is.
+/// suits one's own machine must be `decided`, whatever the decision is. Each entry holds keys of which one must be set.
 ///
 /// # Errors
-/// As [`load`], and every key that is not decided.
-pub fn load_function(sources: Sources<'_>, decided: &[&'static str]) -> Result<Settings, SettingsErrors> {
+/// As [`load`], and every entry that is not decided.
+pub fn load_function(sources: Sources<'_>, decided: &[&[&'static str]]) -> Result<Settings, SettingsErrors> {
     let Sources { file, environment } = sources;
     let variables = environment.variables();
     let found = find(file, &variables);
@@ -137,6 +137,17 @@ impl Settings {
         settings
     }
 
+    /// Notes that none of these keys is set.
+    fn check_decided(&self, keys: &[&'static str], reader: &mut Reader) {
+        let named: Vec<_> = keys.iter().filter_map(|name| self.keys.iter().find(|key| key.path == *name)).collect();
+        let Some((first, others)) = named.split_first() else { return };
+        if named.iter().all(|key| key.origin == Origin::Default) {
+            let instead: String = others.iter().map(|key| format!(", nor is {}", key.path)).collect();
+            let problem = format!("is not set{instead}, and a function has no default for it: {}", first.allowed);
+            reader.conflict(keys, problem);
+        }
+    }
+
     fn check(&self, reader: &mut Reader) {
         self.api.check(reader);
         self.kafka.check(reader);
@@ -170,13 +181,13 @@ impl Default for Settings {
 pub(crate) fn assemble(
     found: Found,
     variables: BTreeMap<String, String>,
-    decided: &[&'static str],
+    decided: &[&[&'static str]],
 ) -> Result<Settings, SettingsErrors> {
     let mut reader = Reader::new(found, variables);
     let settings = Settings::read(&mut reader);
     settings.check(&mut reader);
-    for key in settings.keys.iter().filter(|key| key.origin == Origin::Default && decided.contains(&key.path)) {
-        reader.conflict(&[key.path], format!("is not set, and a function has no default for it: {}", key.allowed));
+    for keys in decided {
+        settings.check_decided(keys, &mut reader);
     }
     let unknown = unknown::mistakes(&reader);
     reader.mistakes.extend(unknown);

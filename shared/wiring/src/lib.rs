@@ -6,10 +6,12 @@
 //! policies and health URLs need none.
 //!
 //! It decides nothing, it only translates: what a root wants otherwise, such as receivers on its own machine, it changes
-//! in what it gets from here. Deliberately absent: reading of files and variables, connections, and defaults.
+//! in what it gets from here. Deliberately absent: reading of files and variables, and defaults.
 
 #[cfg(feature = "api")]
 pub mod api;
+#[cfg(all(feature = "kafka", feature = "redis"))]
+mod connect;
 mod error;
 #[cfg(feature = "kafka")]
 pub mod kafka;
@@ -23,6 +25,8 @@ mod use_cases;
 #[cfg(feature = "vault")]
 mod vault;
 
+#[cfg(all(feature = "kafka", feature = "redis"))]
+pub use connect::{ConnectError, connect};
 pub use error::WiringError;
 pub use policy::{health_urls, policy};
 pub use unused::{Unused, unused};

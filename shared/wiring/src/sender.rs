@@ -1,7 +1,24 @@
 //! The sender of requests.
 
-use sender_http::{AddressPolicy, PrivateAddresses, SenderConfig, Signatures};
+use std::sync::Arc;
+
+use delivery::ports::sender::Sender;
+use delivery::ports::vault::Vault;
+use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig, Signatures};
 use settings::Settings;
+
+use crate::error::WiringError;
+
+/// Builds a sender that reads secrets from this vault.
+///
+/// # Errors
+/// The key that cannot be used.
+pub fn build(settings: &Settings, vault: Arc<dyn Vault>) -> Result<Arc<dyn Sender>, WiringError> {
+    match HttpSender::new(config(settings), vault) {
+        Ok(sender) => Ok(Arc::new(sender)),
+        Err(error) => Err(WiringError::key("delivery.user_agent", error.to_string())),
+    }
+}
 
 /// What a sender is built from.
 pub fn config(settings: &Settings) -> SenderConfig {

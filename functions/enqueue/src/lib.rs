@@ -1,0 +1,46 @@
+//! The enqueue function: the whole HTTP interface, behind an HTTP API or a function URL.
+
+mod handler;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clock_system::SystemRandom;
+use http_api::{Api, Health};
+use lambda_kit::{Function, Kit, StartError};
+
+pub use handler::Front;
+
+/// The function. Whether callers need keys is for somebody to decide: `keys`, or `none` for everybody.
+pub const FUNCTION: Function = Function {
+    name: "enqueue",
+    decided: &[&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["secrets.key"]],
+};
+
+/// Connects, and builds the router.
+///
+/// # Errors
+/// What is wrong with the deployment.
+pub async fn wire(kit: &Kit) -> Result<Front, StartError> {
+    let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
+    let vault = wiring::vault(settings, Arc::<SystemRandom>::clone(&random))?;
+    let sender = wiring::sender::build(settings, Arc::clone(&vault))?;
+    let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
+    let router = http_api::router(Api {
+        enqueue: built.enqueue(&sender, vault),
+        statuses: Arc::clone(&built.stores.statuses),
+        stats: Arc::clone(&built.stores.stats),
+        dead_letters: built.dead_letters(),
+        endpoints: built.endpoints(settings, &sender)?,
+        health: Health {
+            recovery: Arc::clone(&built.stores.recovery),
+            log: Arc::clone(&built.log),
+            ready: Arc::new(AtomicBool::new(true)),
+        },
+        clock: Arc::clone(&kit.clock),
+        limits: wiring::api::limits(settings),
+        auth: wiring::api::auth(settings)?,
+        metrics: Arc::new(|| "# The metrics of the functions are in CloudWatch, namespace howk.\n".to_owned()),
+    });
+    Ok(Front { router, tally: built.tally })
+}

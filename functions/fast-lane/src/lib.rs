@@ -1,0 +1,27 @@
+//! The fast lane: delivers what was accepted or released, and leaves what is slow to the other lane.
+//!
+//! Its handler is the one of both lanes, [`LaneHandler`].
+
+use std::sync::Arc;
+
+use clock_system::SystemRandom;
+use domain::Lane;
+use lambda_kit::{Function, Kit, LaneHandler, StartError};
+
+/// The function.
+pub const FUNCTION: Function = Function {
+    name: "fast-lane",
+    decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["secrets.key"]],
+};
+
+/// Connects, and builds the handler.
+///
+/// # Errors
+/// What is wrong with the deployment.
+pub async fn wire(kit: &Kit) -> Result<LaneHandler, StartError> {
+    let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
+    let vault = wiring::vault(settings, Arc::<SystemRandom>::clone(&random))?;
+    let sender = wiring::sender::build(settings, vault)?;
+    let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
+    Ok(LaneHandler::new(Lane::Fast, settings, built.batch(settings, &sender)?))
+}

@@ -1,0 +1,16 @@
+//! The fast lane's process: init, load, wire, run.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clock_system::SystemClock;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    lambda_kit::launch(fast_lane::FUNCTION, Arc::new(SystemClock), async |kit| {
+        let handler = fast_lane::wire(&kit).await?;
+        lambda_kit::serve(kit, handler).await
+    })
+}

@@ -1,0 +1,26 @@
+//! The reconciler: started every minute, it rebuilds the hot state from the log when it was lost; on demand in any case.
+
+mod handler;
+
+use std::sync::Arc;
+
+use clock_system::SystemRandom;
+use lambda_kit::{Function, Kit, StartError};
+
+pub use handler::{Answer, RebuildHandler};
+
+/// The function.
+pub const FUNCTION: Function = Function {
+    name: "reconciler",
+    decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
+};
+
+/// Connects, and builds the handler.
+///
+/// # Errors
+/// What is wrong with the deployment.
+pub async fn wire(kit: &Kit) -> Result<RebuildHandler, StartError> {
+    let built = wiring::connect(&kit.settings, Arc::clone(&kit.clock), Arc::new(SystemRandom)).await?;
+    let (rebuild, schedule) = (built.rebuild(), built.stores.schedule);
+    Ok(RebuildHandler { rebuild, schedule, random: built.random })
+}

@@ -1,0 +1,30 @@
+//! The scheduler: started every minute, it releases what is due until shortly before its end, and looks after endpoints and
+//! gauges.
+
+mod handler;
+
+use std::sync::Arc;
+
+use clock_system::SystemRandom;
+use lambda_kit::{Function, Kit, StartError};
+
+pub use handler::{Answer, ScheduleHandler};
+
+/// The function.
+pub const FUNCTION: Function = Function {
+    name: "scheduler",
+    decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
+};
+
+/// Connects, and builds the handler.
+///
+/// # Errors
+/// What is wrong with the deployment.
+pub async fn wire(kit: &Kit) -> Result<ScheduleHandler, StartError> {
+    let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
+    // It asks health URLs, and sends nothing that is sealed.
+    let vault = wiring::vault(settings, Arc::<SystemRandom>::clone(&random))?;
+    let sender = wiring::sender::build(settings, vault)?;
+    let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
+    Ok(ScheduleHandler { scheduler: built.scheduler(settings, &sender)? })
+}
