@@ -58,8 +58,9 @@ fn sign_in(config: &KafkaConfig, client: &mut ClientConfig) {
             client.set("sasl.mechanism", "OAUTHBEARER");
         }
     }
-    if let Some(file) = security.ca_file.as_deref().filter(|_| security.tls) {
-        client.set("ssl.ca.location", file);
+    if security.tls {
+        // The client's own OpenSSL knows no certificates of the system's: it has to look for them.
+        client.set("ssl.ca.location", security.ca_file.as_deref().unwrap_or("probe"));
     }
 }
 

@@ -159,3 +159,20 @@ fn who_may_call_is_as_set() {
     assert!(matches!(wiring::api::auth(&settings(&[])), Ok(http_api::Auth::None)));
     assert_eq!(wiring::api::limits(&settings(&[("HOWK_API_MAX_REQUEST_SIZE", "2048")])).body_bytes_max, 2048);
 }
+
+#[test]
+fn iam_signs_in_with_the_identity_of_the_process_over_tls() {
+    let settings = settings(&[("HOWK_KAFKA_AUTH", "iam")]);
+    let kafka = block_on(wiring::kafka::config(&settings, clock())).expect("it needs nothing else");
+    assert!(matches!(kafka.security.auth, Auth::Tokens(_)) && kafka.security.tls);
+}
+
+#[test]
+fn what_is_wrong_with_a_cluster_is_told_with_its_key() {
+    let arn = "arn:aws:kafka:eu-west-1:123456789012:cluster/howk";
+    let settings = settings(&[("HOWK_KAFKA_CLUSTER_ARN", arn)]);
+    let refused = block_on(wiring::kafka::config(&settings, clock())).expect_err("it has no id");
+    assert_eq!(refused.to_string(), "kafka.cluster_arn");
+    let why = std::error::Error::source(&refused).map(ToString::to_string).unwrap_or_default();
+    assert!(why.contains("is not the ARN of an MSK cluster"), "{why}");
+}

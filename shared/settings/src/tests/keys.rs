@@ -24,6 +24,7 @@ api.max_request_size 2048
 api.auth keys
 api.keys {"k":{"config_ids":["a:*"],"hash":"HASH"}}
 kafka.brokers ["a:9092","b:9093"]
+kafka.cluster_arn arn:aws:kafka:eu-west-1:123456789012:cluster/howk/0a1b-3
 kafka.auth scram
 kafka.username ann
 kafka.password hunter2

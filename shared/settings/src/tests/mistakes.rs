@@ -78,7 +78,14 @@ fn keys_that_contradict_each_other() {
         (&[("HOWK_RETRY_BASE_DELAY", "2m"), ("HOWK_RETRY_MAX_DELAY", "1m")], "longer than retry.max_delay"),
         (&[("HOWK_KAFKA_GROUP_HEARTBEAT_INTERVAL", "10s")], "shorter than kafka.group_session_timeout"),
         (&[("HOWK_API_AUTH", "keys")], "keys needs at least one entry in api.keys"),
-        (&[("HOWK_KAFKA_AUTH", "iam")], "iam needs kafka.tls: true"),
+        (
+            &[
+                ("HOWK_KAFKA_BROKERS", "a:9092"),
+                ("HOWK_KAFKA_CLUSTER_ARN", "arn:aws:kafka:eu-west-1:123456789012:cluster/howk/0a1b-3"),
+            ],
+            "excludes kafka.brokers",
+        ),
+        (&[("HOWK_KAFKA_CLUSTER_ARN", "howk")], "howk is not the ARN of an MSK cluster"),
         (&[("HOWK_KAFKA_AUTH", "scram")], "scram needs kafka.username and kafka.password"),
         (&[("HOWK_KAFKA_TOPICS_SLOW", "howk.pending")], "already the name of another topic"),
         (&[("HOWK_REDIS_CLUSTER", "true"), ("HOWK_REDIS_DB", "2")], "2 is not 0"),
