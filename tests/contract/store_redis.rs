@@ -8,6 +8,7 @@ use store_redis::{Login, RedisConfig, RedisStore, Topology};
 use testkit::contract::Store;
 use testkit::generate::fresh_number;
 
+mod iam;
 mod losses;
 mod traffic;
 

@@ -142,6 +142,23 @@ fn the_store_obeys() {
 }
 
 #[test]
+fn the_store_logs_in_by_iam_over_tls() {
+    let redis = wiring::redis::config(
+        &settings(&[
+            ("HOWK_REDIS_AUTH", "iam"),
+            ("HOWK_REDIS_USERNAME", "howk"),
+            ("HOWK_REDIS_IAM_CACHE", "howk-cache"),
+            ("HOWK_REDIS_IAM_SERVERLESS", "true"),
+            ("HOWK_REDIS_CLUSTER", "true"),
+        ]),
+        clock(),
+    )
+    .expect("valid");
+    assert!(matches!(redis.login, Login::From(_)) && redis.tls.is_some());
+    assert_eq!(redis.topology, Topology::Cluster);
+}
+
+#[test]
 fn what_would_be_ignored_in_silence_is_told() {
     let unused = wiring::unused(&settings(&[("HOWK_REDIS_POOL_SIZE", "50"), ("HOWK_RETRY_JITTER", "0.3")]));
     assert_eq!(unused.iter().map(|unused| unused.key).collect::<Vec<_>>(), ["redis.pool_size"]);
