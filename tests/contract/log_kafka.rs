@@ -18,6 +18,7 @@ mod adapter;
 mod freeze;
 mod iam;
 mod msk;
+mod secure;
 mod topics;
 
 const BROKERS: &str = "HOWK_KAFKA_BROKERS";

@@ -10,6 +10,7 @@ use testkit::generate::fresh_number;
 
 mod iam;
 mod losses;
+mod secure;
 mod traffic;
 
 /// The Redis to test on.

@@ -26,13 +26,15 @@ const MEMBERS: usize = 2;
 pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
     let config = wiring::kafka::config(settings, Arc::new(SystemClock)).await?;
     let specs = wiring::kafka::topic_specs(settings);
+    // First, since it alone tells why it is refused.
+    let log = KafkaLog::connect(config.clone(), Arc::new(SystemClock)).await.context("Kafka cannot be reached")?;
+    let log = Arc::new(log);
     if matches!(config.security.auth, Auth::Tokens(_)) {
         tracing::info!("signing in with tokens, the Kafka client makes and checks no topics: the deployment has to");
     } else {
         log_kafka::create_topics(&config, &specs).await.context("topics cannot be made")?;
         log_kafka::verify_topics(&config, &specs).await.context("topics are set up wrongly")?;
     }
-    let log = Arc::new(KafkaLog::connect(config, Arc::new(SystemClock)).await.context("Kafka cannot be reached")?);
     let redis = wiring::redis::config(settings, Arc::new(SystemClock))?;
     let store = Arc::new(RedisStore::connect(redis).await.context("Redis cannot be reached")?);
     let groups = Arc::clone(&log);

@@ -24,6 +24,8 @@ section! {
         password: Option<Secret> = optional(secret(1)).or(None);
         /// Whether connections are encrypted; with iam they always are.
         tls: bool = flag().or(false);
+        /// A file of CA certificates (PEM) to trust in place of the system's; needs TLS.
+        ca_file: Option<String> = optional(text(Rule::ANY)).or(None);
         /// How long topics keep their records; used when topics are made, never to change existing ones.
         retention: Duration = span(mins(1)..=days(3650)).or(hours(168));
         /// How many webhooks of one config id run at once; 0 means 1, which keeps their order.
@@ -107,6 +109,9 @@ impl Kafka {
         if self.auth == KafkaAuth::Scram && (self.username.is_none() || self.password.is_none()) {
             let keys = ["kafka.auth", "kafka.username", "kafka.password"];
             reader.conflict(&keys, "scram needs kafka.username and kafka.password");
+        }
+        if self.ca_file.is_some() && !self.tls && self.auth != KafkaAuth::Iam {
+            reader.conflict(&["kafka.ca_file", "kafka.tls"], "needs kafka.tls: true");
         }
         if self.group.heartbeat_interval >= self.group.session_timeout {
             let keys = ["kafka.group_heartbeat_interval", "kafka.group_session_timeout"];

@@ -23,6 +23,8 @@ section! {
         db: u32 = whole(0..=1_023).or(0);
         /// Whether connections are encrypted; with iam they always are.
         tls: bool = flag().or(false);
+        /// A file of CA certificates (PEM) to trust in place of the system's; needs TLS.
+        ca_file: Option<String> = optional(text(Rule::ANY)).or(None);
         /// Whether the server is a cluster.
         cluster: bool = flag().or(false);
         /// The original's bound on connections; without effect here, where one connection to each node carries everything.
@@ -91,6 +93,9 @@ impl Redis {
             );
         }
         self.check_login(reader);
+        if self.ca_file.is_some() && !self.tls && self.login() != RedisAuth::Iam {
+            reader.conflict(&["redis.ca_file", "redis.tls"], "needs redis.tls: true");
+        }
         if self.min_idle_conns > self.pool_size {
             let problem = format!("{} is more than redis.pool_size, {}", self.min_idle_conns, self.pool_size);
             reader.conflict(&["redis.min_idle_conns", "redis.pool_size"], problem);

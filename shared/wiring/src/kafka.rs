@@ -19,7 +19,7 @@ const RETENTION: &str = "retention.ms";
 /// The key that cannot be used, or the cluster whose brokers are not told.
 pub async fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<KafkaConfig, WiringError> {
     let kafka = &settings.kafka;
-    let security = Security { auth: auth(kafka, clock)?, tls: is_encrypted(kafka), ca_file: None };
+    let security = Security { auth: auth(kafka, clock)?, tls: is_encrypted(kafka), ca_file: kafka.ca_file.clone() };
     let brokers = match &kafka.cluster_arn {
         Some(arn) => brokers_of(arn, &security).await?,
         None => kafka.brokers.clone(),

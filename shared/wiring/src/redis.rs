@@ -24,13 +24,23 @@ pub fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<RedisConfig,
         nodes: vec![redis.addr.clone()],
         topology: if redis.cluster { Topology::Cluster } else { Topology::Single },
         database: redis.db,
-        tls: (redis.tls || redis.login() == RedisAuth::Iam).then(Tls::default),
+        tls: tls(redis)?,
         login: login(redis, clock)?,
         connect_timeout: redis.timeouts.dial_timeout,
         command_timeout: redis.timeouts.read_timeout.max(redis.timeouts.write_timeout),
         retention: retention(settings),
         ..RedisConfig::default()
     })
+}
+
+fn tls(redis: &Redis) -> Result<Option<Tls>, WiringError> {
+    if !redis.tls && redis.login() != RedisAuth::Iam {
+        return Ok(None);
+    }
+    let read = redis.ca_file.as_ref().map(std::fs::read).transpose();
+    let authorities =
+        read.map_err(|error| WiringError::key("redis.ca_file", format!("it cannot be read: {error}")))?;
+    Ok(Some(Tls { authorities }))
 }
 
 fn login(redis: &Redis, clock: Arc<dyn Clock>) -> Result<Login, WiringError> {

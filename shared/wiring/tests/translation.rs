@@ -159,6 +159,19 @@ fn the_store_logs_in_by_iam_over_tls() {
 }
 
 #[test]
+fn authorities_of_ones_own_are_read() {
+    let with = |file| settings(&[("HOWK_REDIS_TLS", "true"), ("HOWK_REDIS_CA_FILE", file)]);
+    let redis = wiring::redis::config(&with(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")), clock());
+    let authorities = redis.expect("it is there").tls.expect("TLS").authorities.expect("it was read");
+    assert!(authorities.starts_with(b"[package]"));
+    let missing = wiring::redis::config(&with("/nowhere/ca.pem"), clock()).expect_err("it is not there");
+    assert!(missing.to_string().starts_with("redis.ca_file: it cannot be read"), "{missing}");
+    let kafka = settings(&[("HOWK_KAFKA_TLS", "true"), ("HOWK_KAFKA_CA_FILE", "ca.pem")]);
+    let kafka = block_on(wiring::kafka::config(&kafka, clock())).expect("the client reads it");
+    assert_eq!(kafka.security.ca_file.as_deref(), Some("ca.pem"));
+}
+
+#[test]
 fn what_would_be_ignored_in_silence_is_told() {
     let unused = wiring::unused(&settings(&[("HOWK_REDIS_POOL_SIZE", "50"), ("HOWK_RETRY_JITTER", "0.3")]));
     assert_eq!(unused.iter().map(|unused| unused.key).collect::<Vec<_>>(), ["redis.pool_size"]);

@@ -29,6 +29,7 @@ kafka.auth scram
 kafka.username ann
 kafka.password hunter2
 kafka.tls true
+kafka.ca_file /etc/kafka/ca.pem
 kafka.retention 3d
 kafka.per_key_parallelism 4
 kafka.topics.pending t.pending
@@ -52,6 +53,7 @@ redis.username ann
 redis.password hunter2
 redis.db 3
 redis.tls true
+redis.ca_file /etc/redis/ca.pem
 redis.cluster true
 redis.pool_size 20
 redis.min_idle_conns 5
@@ -141,6 +143,8 @@ fn companions(key: &str) -> &'static [(&'static str, &'static str)] {
             r#"{"k":{"hash":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","config_ids":["*"]}}"#,
         )],
         "kafka.auth" => &[("HOWK_KAFKA_USERNAME", "ann"), ("HOWK_KAFKA_PASSWORD", "p")],
+        "kafka.ca_file" => &[("HOWK_KAFKA_TLS", "true")],
+        "redis.ca_file" => &[("HOWK_REDIS_TLS", "true")],
         "redis.auth" => &[("HOWK_REDIS_USERNAME", "ann"), ("HOWK_REDIS_IAM_CACHE", "howk")],
         "redis.iam_cache" => &[("HOWK_REDIS_AUTH", "iam"), ("HOWK_REDIS_USERNAME", "ann")],
         "redis.iam_serverless" => &[("HOWK_REDIS_CLUSTER", "true")],

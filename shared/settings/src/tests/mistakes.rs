@@ -91,6 +91,8 @@ fn keys_that_contradict_each_other() {
         (&[("HOWK_REDIS_CLUSTER", "true"), ("HOWK_REDIS_DB", "2")], "2 is not 0"),
         (&[("HOWK_REDIS_SENTINEL_ADDRS", "s:1")], "set both or neither"),
         (&[("HOWK_REDIS_USERNAME", "ann")], "needs redis.password too"),
+        (&[("HOWK_KAFKA_CA_FILE", "ca.pem")], "needs kafka.tls"),
+        (&[("HOWK_REDIS_CA_FILE", "ca.pem")], "needs redis.tls"),
         (&[("HOWK_REDIS_AUTH", "password")], "password needs redis.password"),
         (&[("HOWK_REDIS_AUTH", "none"), ("HOWK_REDIS_PASSWORD", "p")], "excludes redis.password"),
         (
