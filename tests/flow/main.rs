@@ -5,12 +5,15 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the records that it is about")]
 
 mod circuit;
+mod front;
 mod intake;
+mod invocations;
 mod lanes;
 mod losses;
 mod owners;
 mod recovery;
 mod retries;
+mod schedules;
 mod shutdown;
 mod spread;
 

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
 
 pub mod endpoint;
+pub mod events;
 pub mod fuse;
 pub mod outage;
 pub mod witness;

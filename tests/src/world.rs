@@ -266,6 +266,7 @@ pub fn webhook(tenant: &str, url: &str) -> NewWebhook {
         signing_secrets: Vec::new(),
         max_attempts: MAX_ATTEMPTS_DEFAULT,
         retry_on_status: Vec::new(),
+        trace: None,
     }
 }
 

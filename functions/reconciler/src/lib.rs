@@ -10,10 +10,8 @@ use lambda_kit::{Function, Kit, StartError};
 pub use handler::{Answer, RebuildHandler};
 
 /// The function.
-pub const FUNCTION: Function = Function {
-    name: "reconciler",
-    decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
-};
+pub const FUNCTION: Function =
+    Function { name: "reconciler", decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]] };
 
 /// Connects, and builds the handler.
 ///

@@ -11,10 +11,8 @@ use lambda_kit::{Function, Kit, StartError};
 pub use handler::{Answer, ScheduleHandler};
 
 /// The function.
-pub const FUNCTION: Function = Function {
-    name: "scheduler",
-    decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
-};
+pub const FUNCTION: Function =
+    Function { name: "scheduler", decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]] };
 
 /// Connects, and builds the handler.
 ///

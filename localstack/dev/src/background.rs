@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use delivery::Fault;
 use delivery::deliver::Invocation;
 use delivery::rebuild::{Rebuilt, When};
 use domain::{Lane, Owner, Topic};
@@ -97,11 +98,15 @@ async fn until<T>(stop: &CancellationToken, work: impl Future<Output = T>) {
 pub async fn reconcile(system: &System) {
     let owner = owner(system);
     loop {
-        match system.rebuild.run(&owner, When::IfLost, None).await {
-            Ok(Rebuilt::Done { replayed, .. }) => tracing::info!(replayed, "the hot state is whole"),
-            Ok(Rebuilt::Whole | Rebuilt::Busy | Rebuilt::Unfinished(_)) => {}
-            Err(fault) => tracing::warn!(%fault, "the rebuild stopped; the next one goes on"),
-        }
+        note(system.rebuild.run(&owner, When::IfLost, None).await);
         system.release.clock.sleep(RECONCILE).await;
+    }
+}
+
+fn note(rebuilt: Result<Rebuilt, Fault>) {
+    match rebuilt {
+        Ok(Rebuilt::Done { replayed, .. }) => tracing::info!(replayed, "the hot state is whole"),
+        Ok(Rebuilt::Whole | Rebuilt::Busy | Rebuilt::Unfinished(_)) => {}
+        Err(fault) => tracing::warn!(%fault, "the rebuild stopped; the next one goes on"),
     }
 }

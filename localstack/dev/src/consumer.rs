@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use delivery::Fault;
 use delivery::deliver::{Deliver, Handled, Invocation};
 use delivery::ports::log::{Feed, LogRecord};
 use delivery::rebuild::Rebuild;
@@ -113,10 +114,9 @@ impl Consumer {
         while !self.stop.is_cancelled() {
             // A closed semaphore would mean that everything ends: then nothing is settled either.
             let Ok(_permit) = self.permits.acquire().await else { break };
-            match self.deliver.handle(record.clone(), &self.invocation).await {
-                Ok(Handled::Done) => return (key, Some(position)),
-                Ok(Handled::HandedBack(reason)) => tracing::debug!(?reason, ?position, "handed back; trying again"),
-                Err(fault) => tracing::warn!(%fault, ?position, "not settled; trying again"),
+            let handled = self.deliver.handle(record.clone(), &self.invocation).await;
+            if is_settled(position, handled) {
+                return (key, Some(position));
             }
             pause = self.pause(pause).await;
         }
@@ -137,6 +137,15 @@ impl Consumer {
             tracing::warn!(%fault, "not committed; these records may come again");
         }
     }
+}
+
+fn is_settled(position: Position, handled: Result<Handled, Fault>) -> bool {
+    match handled {
+        Ok(Handled::Done) => return true,
+        Ok(Handled::HandedBack(reason)) => tracing::debug!(?reason, ?position, "handed back; trying again"),
+        Err(fault) => tracing::warn!(%fault, ?position, "not settled; trying again"),
+    }
+    false
 }
 
 /// What was read and is not settled.

@@ -74,12 +74,15 @@ impl Server {
         }
         self.background.shut_down(system).await;
         self.tasks.abort_all();
-        let (unsettled, waiting) = (pending(&*system.backend.log).await, waiting(system).await);
-        if unsettled + waiting == 0 {
-            tracing::info!("everything accepted is delivered or dead-lettered");
-        } else {
-            tracing::warn!(unsettled, waiting, "these webhooks end with the process: their log is in memory");
-        }
+        say_what_is_left(pending(&*system.backend.log).await, waiting(system).await);
+    }
+}
+
+fn say_what_is_left(unsettled: u64, waiting: u64) {
+    if unsettled + waiting == 0 {
+        tracing::info!("everything accepted is delivered or dead-lettered");
+    } else {
+        tracing::warn!(unsettled, waiting, "these webhooks end with the process: their log is in memory");
     }
 }
 

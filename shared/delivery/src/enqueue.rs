@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use domain::{
-    ConfigId, Dispatch, Endpoint, Header, Lane, Payload, Record, SealedHeader, Secret, Status, Timestamp, Webhook,
-    WebhookId, Write,
+    ConfigId, Dispatch, Endpoint, Header, Lane, Payload, Record, SealedHeader, Secret, Status, Timestamp,
+    TraceParent, Webhook, WebhookId, Write,
 };
 
 use crate::fault::Fault;
@@ -38,6 +38,8 @@ pub struct NewWebhook {
     pub max_attempts: u32,
     /// Statuses that are retried although the rules would not.
     pub retry_on_status: Vec<u16>,
+    /// The trace that the request belongs to.
+    pub trace: Option<TraceParent>,
 }
 
 /// Accepts webhooks.
@@ -116,6 +118,7 @@ impl Enqueue {
             max_attempts: new.max_attempts,
             retry_on_status: new.retry_on_status,
             created_at: now,
+            trace: new.trace,
         })
     }
 

@@ -33,6 +33,7 @@ mod signing;
 mod status;
 mod tally;
 mod time;
+mod trace;
 mod webhook;
 
 pub use admit::{Admission, HandBack, Permit, Probes, admit, admit_effects};
@@ -65,6 +66,7 @@ pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, SigningKey};
 pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};
 pub use tally::{BUCKETS_PER_WINDOW, Bucket, Tally, bucket_start, recent};
 pub use time::Timestamp;
+pub use trace::TraceParent;
 pub use webhook::{Dispatch, LastFailure, Payload, PayloadKind, Webhook};
 
 /// The highest `max_attempts` that is accepted.

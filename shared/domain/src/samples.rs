@@ -93,6 +93,7 @@ fn webhook() -> Webhook {
         max_attempts: 5,
         retry_on_status: Vec::new(),
         created_at: NOW,
+        trace: None,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::header::SealedHeader;
 use crate::id::{ConfigId, WebhookId};
 use crate::secret::Sealed;
 use crate::time::Timestamp;
+use crate::trace::TraceParent;
 
 /// What the caller's bytes are, which decides how a record carries them and what `Content-Type` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct Webhook {
     pub retry_on_status: Vec<u16>,
     /// When it was accepted.
     pub created_at: Timestamp,
+    /// The trace of the request that brought it, which its own requests belong to.
+    pub trace: Option<TraceParent>,
 }
 
 /// Why the last request failed. It goes along with a webhook, so that a deferral does not hide it from readers.

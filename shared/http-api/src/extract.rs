@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
-use domain::{ConfigId, EndpointHash, WebhookId};
+use axum::http::{HeaderMap, StatusCode};
+use domain::{ConfigId, EndpointHash, TraceParent, WebhookId};
 
 use crate::api::Api;
 use crate::problem::Problem;
@@ -57,6 +57,30 @@ impl<T: InPath> FromRequestParts<Arc<Api>> for Param<T> {
         let params = RawPathParams::from_request_parts(parts, api).await.map_err(|_| not_text())?;
         let text = params.iter().find(|(name, _)| *name == T::NAME).map(|(_, text)| text);
         T::read(text.unwrap_or_default()).map(Self)
+    }
+}
+
+/// The trace that a request belongs to: of the caller's `traceparent`, or of the `X-Amzn-Trace-Id` that AWS adds.
+fn trace_of(headers: &HeaderMap) -> Option<TraceParent> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let given = text("traceparent").and_then(TraceParent::parse);
+    given.or_else(|| text("x-amzn-trace-id").and_then(TraceParent::of_xray))
+}
+
+/// A whole body, with the trace of its request.
+#[derive(Debug)]
+pub(crate) struct Submitted {
+    pub(crate) body: Bytes,
+    pub(crate) trace: Option<TraceParent>,
+}
+
+impl FromRequest<Arc<Api>> for Submitted {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, api: &Arc<Api>) -> Result<Self, Problem> {
+        let trace = trace_of(request.headers());
+        let Whole(body) = Whole::from_request(request, api).await?;
+        Ok(Self { body, trace })
     }
 }
 

@@ -12,6 +12,7 @@ use crate::config::Signatures;
 use crate::signature::{Signer, SignerError};
 use crate::unsealed::Unsealed;
 
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const X_ID: HeaderName = HeaderName::from_static("x-webhook-id");
 const X_ATTEMPT: HeaderName = HeaderName::from_static("x-webhook-attempt");
 const X_TIMESTAMP: HeaderName = HeaderName::from_static("x-webhook-timestamp");
@@ -62,6 +63,9 @@ impl HeaderWriter {
         let timestamp = HeaderValue::from(request.now.as_secs());
         set(headers, CONTENT_TYPE, content_type)?;
         set(headers, USER_AGENT, self.user_agent.clone())?;
+        if let Some(trace) = &webhook.trace {
+            set(headers, TRACEPARENT, HeaderValue::from_str(trace.as_str()).map_err(|_| Unsendable::TooLarge)?)?;
+        }
         if self.signatures.x_webhook {
             set(headers, X_ID, id.clone())?;
             set(headers, X_ATTEMPT, HeaderValue::from(request.dispatch.attempt))?;

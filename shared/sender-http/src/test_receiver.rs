@@ -231,6 +231,7 @@ pub(crate) fn webhook(url: &str, body: &[u8]) -> Webhook {
         max_attempts: 3,
         retry_on_status: Vec::new(),
         created_at: NOW,
+        trace: None,
     }
 }
 

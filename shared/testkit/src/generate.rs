@@ -76,6 +76,7 @@ pub fn webhook() -> Webhook {
         max_attempts: MAX_ATTEMPTS_DEFAULT,
         retry_on_status: Vec::new(),
         created_at: BEGIN,
+        trace: None,
     }
 }
 

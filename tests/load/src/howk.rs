@@ -79,6 +79,7 @@ impl Webhooks {
             signing_secrets: self.secrets.clone(),
             max_attempts: self.max_attempts,
             retry_on_status: Vec::new(),
+            trace: None,
         })
     }
 

@@ -18,7 +18,7 @@ use crate::auth::Caller;
 use crate::bodies::attempt::Attempts;
 use crate::bodies::request;
 use crate::bodies::webhook::{Accepted, BatchAnswer, BatchItem, BatchRefused, WebhookStatus};
-use crate::extract::{Param, Whole};
+use crate::extract::{Param, Submitted};
 use crate::problem::{Problem, problem_response};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
@@ -41,10 +41,10 @@ async fn enqueue_one(
     State(api): State<Arc<Api>>,
     caller: Caller,
     Param(config_id): Param<ConfigId>,
-    Whole(body): Whole,
+    Submitted { body, trace }: Submitted,
 ) -> Result<Response, Problem> {
     caller.may_use(&config_id)?;
-    let new = checked(&api, &config_id, enqueue::read(&body)?, "")?;
+    let new = NewWebhook { trace, ..checked(&api, &config_id, enqueue::read(&body)?, "")? };
     match api.enqueue.enqueue(vec![new]).await?.as_slice() {
         [id] => Ok(json(StatusCode::ACCEPTED, &Accepted::new(id))),
         ids => Err(miscounted(1, ids.len())),
@@ -69,7 +69,7 @@ async fn enqueue_batch(
     State(api): State<Arc<Api>>,
     caller: Caller,
     Param(config_id): Param<ConfigId>,
-    Whole(body): Whole,
+    Submitted { body, trace }: Submitted,
 ) -> Result<Response, Problem> {
     caller.may_use(&config_id)?;
     let (mut wanted, mut refused) = (Vec::new(), Vec::new());
@@ -77,7 +77,7 @@ async fn enqueue_batch(
         let pointer = format!("/webhooks/{index}");
         let new = item.map_err(Problem::invalid).and_then(|item| checked(&api, &config_id, item, &pointer));
         match new {
-            Ok(new) => wanted.push((index, new)),
+            Ok(new) => wanted.push((index, NewWebhook { trace: trace.clone(), ..new })),
             Err(problem) => refused.push(BatchItem::refused(index, problem)),
         }
     }
@@ -128,6 +128,7 @@ fn checked(api: &Api, config_id: &ConfigId, item: EnqueueRequest, pointer: &str)
         signing_secrets: item.signing_secrets,
         max_attempts: item.max_attempts.unwrap_or(api.limits.default_max_attempts),
         retry_on_status: item.retry_on_status,
+        trace: None,
     })
 }
 

@@ -21,6 +21,7 @@ pub(super) fn letter(number: u128, config: &str) -> DeadLetter {
         signing_secrets: vec![Sealed::new("hidden")],
         max_attempts: 3,
         retry_on_status: Vec::new(),
+        trace: None,
         created_at: NOW,
     };
     let first = Dispatch::first(Arc::new(webhook));

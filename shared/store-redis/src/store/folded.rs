@@ -69,6 +69,7 @@ mod tests {
             max_attempts: MAX_ATTEMPTS_DEFAULT,
             retry_on_status: Vec::new(),
             created_at: Timestamp::EPOCH,
+            trace: None,
         };
         Waiting {
             dispatch: Dispatch { number, ..Dispatch::first(Arc::new(webhook)) },

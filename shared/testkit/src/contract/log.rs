@@ -7,7 +7,7 @@ use std::time::Duration;
 use delivery::ports::log::Page;
 use domain::{
     Dispatch, Lane, OwnerState, Payload, PayloadKind, Phase, Position, Record, Sealed, SealedHeader, Topic,
-    Undecodable, Webhook,
+    TraceParent, Undecodable, Webhook,
 };
 
 use crate::contract::at_once;
@@ -23,6 +23,7 @@ fn every_kind() -> Vec<Record> {
         signing_secrets: vec![Sealed::new("seal1.one"), Sealed::new("seal1.two")],
         max_attempts: 5,
         retry_on_status: vec![404],
+        trace: TraceParent::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
         ..webhook()
     });
     let second = Dispatch { attempt: 2, waited: true, ..numbered(&Dispatch::first(rich), 2) };

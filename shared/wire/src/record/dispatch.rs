@@ -1,13 +1,16 @@
 //! A dispatch with its webhook: the value of `howk.pending` and `howk.slow`, and the field `webhook` of others.
 //!
-//! The original's Webhook, extended by `dispatch`, `waited`, `replayed_from`, and `signing_secrets` as a list. Callers'
+//! The original's Webhook, extended by `dispatch`, `waited`, `replayed_from`, `traceparent`, and `signing_secrets` as a list. Callers'
 //! headers are an array of `[name, value]` pairs: the original's object would lose their order and their duplicates.
 //! What is empty is left out.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use domain::{ConfigId, Dispatch, Endpoint, LastFailure, MAX_ATTEMPTS_MAX, Sealed, SealedHeader, Webhook, WebhookId};
+use domain::{
+    ConfigId, Dispatch, Endpoint, LastFailure, MAX_ATTEMPTS_MAX, Sealed, SealedHeader, TraceParent, Webhook,
+    WebhookId,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -55,6 +58,8 @@ pub(super) struct DispatchValue<'a> {
     replayed_from: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_failure: Option<FailureValue<'a>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    traceparent: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -123,6 +128,7 @@ impl<'a> DispatchValue<'a> {
             waited: dispatch.waited,
             replayed_from: dispatch.replayed_from,
             last_failure: dispatch.last_failure.as_deref().map(FailureValue::of),
+            traceparent: webhook.trace.as_ref().map(|trace| trace.as_str().into()),
         }
     }
 
@@ -161,6 +167,7 @@ impl<'a> DispatchValue<'a> {
             max_attempts: self.max_attempts,
             retry_on_status: self.retry_on_status.into_owned(),
             created_at: self.created_at.0,
+            trace: self.traceparent.and_then(|text| TraceParent::parse(&text)),
         })
     }
 }

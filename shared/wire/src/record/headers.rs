@@ -7,6 +7,9 @@ use crate::code::Code;
 /// A tombstone's header: the dispatch up to which its webhook waits no more.
 pub(super) const DISPATCH: &str = "dispatch";
 
+/// W3C's header, where whoever reads a topic looks for the trace.
+const TRACEPARENT: &str = "traceparent";
+
 type Headers = Vec<(String, Vec<u8>)>;
 
 /// The headers of a record, in a fixed order.
@@ -42,12 +45,15 @@ pub(super) fn of(record: &Record) -> Headers {
 }
 
 fn of_dispatch(dispatch: &Dispatch) -> Headers {
-    list([
+    let trace = dispatch.webhook.trace.as_ref().map(|trace| (TRACEPARENT.to_owned(), trace.as_str().into()));
+    let mut headers = list([
         ("config_id", dispatch.webhook.config_id.as_str()),
         ("endpoint_hash", dispatch.webhook.endpoint.hash().as_str()),
         ("attempt", &dispatch.attempt.to_string()),
         (DISPATCH, &dispatch.number.to_string()),
-    ])
+    ]);
+    headers.extend(trace);
+    headers
 }
 
 fn state(waiting: &Waiting) -> &'static str {

@@ -89,6 +89,8 @@ fn webhook() -> impl Strategy<Value = Webhook> {
             max_attempts,
             retry_on_status,
             created_at,
+            trace: domain::TraceParent::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
+                .filter(|_| created_at.as_ms() % 2 == 0),
         }
     })
 }

@@ -47,6 +47,7 @@ pub(super) fn webhook(payload: Payload) -> Webhook {
         max_attempts: 20,
         retry_on_status: vec![409, 423],
         created_at: NOON,
+        trace: None,
     }
 }
 
@@ -59,6 +60,12 @@ pub(super) fn bare_dispatch() -> Dispatch {
         retry_on_status: Vec::new(),
         ..webhook(Payload { bytes: [0_u8, 159, 146, 150].as_slice().into(), kind: PayloadKind::Binary })
     }))
+}
+
+/// A bare webhook that belongs to a trace.
+fn traced_dispatch() -> Dispatch {
+    let trace = TraceParent::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    Dispatch::first(Arc::new(Webhook { trace, ..(*bare_dispatch().webhook).clone() }))
 }
 
 pub(super) fn dispatch() -> Dispatch {
@@ -164,6 +171,7 @@ pub(super) fn records() -> Vec<(&'static str, Record)> {
     vec![
         ("pending", Record::Dispatch(Lane::Fast, dispatch())),
         ("pending-bare-binary", Record::Dispatch(Lane::Fast, bare_dispatch())),
+        ("pending-traced", Record::Dispatch(Lane::Fast, traced_dispatch())),
         ("slow", Record::Dispatch(Lane::Slow, dispatch().again(later(60_000)))),
         ("result-retry", Record::Result(result())),
         ("result-delivered", Record::Result(DeliveryResult { attempt: delivered, status: done, ..result() })),

@@ -1,6 +1,6 @@
 //! What receivers get, byte for byte.
 
-use domain::{Answer, Outcome, PayloadKind};
+use domain::{Answer, Outcome, PayloadKind, TraceParent};
 
 use crate::test_receiver::{
     ID, Received, Receiver, header, local_config, local_sender, sealed, send, vault, webhook,
@@ -60,6 +60,20 @@ async fn the_whole_request() {
     ] {
         assert_eq!(request.all(name), [value], "{name}");
     }
+}
+
+#[tokio::test]
+async fn the_trace_of_the_webhook_is_the_parent_of_its_requests() {
+    let receiver = Receiver::answering("200 OK", "").await;
+    let mut traced = webhook(&receiver.url(), b"{}");
+    traced.trace = TraceParent::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    let mut own = traced.clone();
+    own.headers = vec![header("Traceparent", "the caller's own")];
+    send(&local_sender(), traced).await;
+    send(&local_sender(), own).await;
+    let requests = receiver.requests().await;
+    let traces: Vec<_> = requests.iter().map(|request| request.all("traceparent")).collect();
+    assert_eq!(traces, [["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"], ["the caller's own"]]);
 }
 
 #[tokio::test]
