@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clock_system::SystemRandom;
 use lambda_kit::{Function, Kit, StartError};
 
-pub use handler::{Answer, RebuildHandler};
+pub use handler::{Answer, Progress, RebuildHandler};
 
 /// The function.
 pub const FUNCTION: Function =
