@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::{
     Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Lane, LastFailure, Next,
     OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
-    Status, Timestamp, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
+    Status, Timestamp, TraceParent, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
 
 pub(super) const NOON: Timestamp = Timestamp::from_ms(1_769_860_800_000);
