@@ -7,7 +7,7 @@ use cargo_metadata::{DependencyKind, Metadata, Package};
 use crate::metadata;
 
 /// What each crate of ours may name of ours. Whoever adds a crate draws its arrows here.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("delivery", &["domain"]),
@@ -20,6 +20,11 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("store-redis", &["delivery", "domain", "wire"]),
     ("testkit", &["delivery", "domain"]),
     ("vault-xchacha", &["delivery", "domain"]),
+    // Between the adapters and the roots: the only one that knows the settings and the adapters.
+    (
+        "wiring",
+        &["delivery", "domain", "http-api", "log-kafka", "sender-http", "settings", "store-redis", "vault-xchacha"],
+    ),
     (
         "howk-dev",
         &[
@@ -33,6 +38,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "settings",
             "store-redis",
             "vault-xchacha",
+            "wiring",
         ],
     ),
     ("howk-tests", ANY),

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
 use axum::Router;
 use axum::http::StatusCode;
-use http_api::{Api, ApiKey, ApiLimits, Auth, Health};
-use settings::{ApiAuth, Settings};
+use http_api::{Api, Health};
+use settings::Settings;
 use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
 
 use crate::system::System;
@@ -16,7 +15,7 @@ use crate::telemetry::RenderMetrics;
 /// Builds the router. `ready` is what `/ready` tells, once log and store are well.
 ///
 /// # Errors
-/// A key that cannot be used, or a bound that does not fit this machine.
+/// A key that cannot be used.
 pub fn router(
     system: &System,
     settings: &Settings,
@@ -32,28 +31,12 @@ pub fn router(
         endpoints: system.endpoints.clone(),
         health: Health { recovery: Arc::clone(&backend.recovery), log: Arc::clone(&backend.log), ready },
         clock: Arc::clone(&system.release.clock),
-        limits: ApiLimits {
-            body_bytes_max: usize::try_from(settings.api.max_request_size)?,
-            default_max_attempts: settings.retry.max_attempts,
-        },
-        auth: auth(settings)?,
+        limits: wiring::api::limits(settings),
+        auth: wiring::api::auth(settings)?,
         metrics,
     });
     let api = &settings.api;
     Ok(router
         .layer(RequestBodyTimeoutLayer::new(api.read_timeout))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, api.read_timeout + api.write_timeout)))
-}
-
-fn auth(settings: &Settings) -> anyhow::Result<Auth> {
-    match settings.api.auth {
-        ApiAuth::None => Ok(Auth::None),
-        ApiAuth::Keys => {
-            let keys = settings.api.keys.iter().map(|(id, key)| {
-                let usable = ApiKey::new(&key.hash, key.config_ids.clone());
-                Ok((id.clone(), usable.with_context(|| format!("api.keys.{id}"))?))
-            });
-            keys.collect::<anyhow::Result<_>>().map(Auth::Keys)
-        }
-    }
 }

@@ -10,7 +10,6 @@ pub mod consumer;
 pub mod demo;
 pub mod dry;
 pub mod dump;
-pub mod policy;
 pub mod server;
 #[cfg(feature = "services")]
 pub mod services;

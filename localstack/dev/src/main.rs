@@ -64,6 +64,9 @@ async fn run(cli: &Cli, settings: &Settings) -> anyhow::Result<()> {
     let metrics = telemetry::start_metrics()?;
     let shown: Vec<String> = settings.effective().iter().map(ToString::to_string).collect();
     tracing::info!("settings:\n  {}", shown.join("\n  "));
+    for unused in wiring::unused(settings) {
+        tracing::warn!(key = unused.key, "this setting has no effect: {}", unused.why);
+    }
     let (backend, store) = backend(cli, settings).await?;
     let system = System::new(settings, backend, if cli.dry { Sending::Dry } else { Sending::Real })?;
     let server = Server::start(&system, settings, metrics).await?;

@@ -23,13 +23,12 @@ use delivery::release::Release;
 use delivery::tally::StatsTally;
 use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
-use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig, Signatures};
+use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
 use settings::Settings;
 use vault_xchacha::XChaChaVault;
 
 use crate::dry::DrySender;
 use crate::dump::DumpingSender;
-use crate::policy::{health_urls, policy};
 
 /// Log and hot state.
 #[derive(Clone)]
@@ -177,7 +176,7 @@ impl System {
                 clock: Arc::clone(&clock),
                 random: Arc::clone(&random),
                 stats: Arc::clone(&tally),
-                policy: Arc::new(policy(settings)?),
+                policy: Arc::new(wiring::policy(settings)?),
             }),
             release: Release {
                 log: Arc::clone(&log),
@@ -206,7 +205,7 @@ impl System {
                 endpoints: Arc::clone(&backend.endpoints),
                 sender,
                 clock,
-                health_urls: Arc::new(health_urls(settings)?),
+                health_urls: Arc::new(wiring::health_urls(settings)?),
             },
             backend,
             tally,
@@ -216,29 +215,14 @@ impl System {
 
 /// The vault of the configured keys. Without any, nothing that is sealed outlives this process, so a key of its own will do.
 fn vault(secrets: &settings::Secrets, random: Arc<dyn Random>) -> anyhow::Result<Arc<dyn Vault>> {
-    let vault = match &secrets.key {
-        Some(key) => XChaChaVault::new(key, &secrets.previous_keys, random)?,
-        None => XChaChaVault::ephemeral(random)?,
-    };
+    let vault =
+        if secrets.key.is_some() { wiring::vault::of(secrets, random)? } else { XChaChaVault::ephemeral(random)? };
     Ok(Arc::new(vault))
 }
 
+/// As the settings say, but for receivers on this machine.
 fn sender_config(settings: &Settings) -> SenderConfig {
-    let delivery = &settings.delivery;
-    SenderConfig {
-        user_agent: delivery.user_agent.clone(),
-        pool_idle_timeout: delivery.idle_conn_timeout,
-        max_idle_per_host: usize::try_from(delivery.max_idle_conns).unwrap_or(usize::MAX),
-        address_policy: AddressPolicy { private: PrivateAddresses::Allowed, ..AddressPolicy::default() },
-        signatures: signatures(delivery.signatures),
-        ..SenderConfig::default()
-    }
-}
-
-const fn signatures(wanted: settings::Signatures) -> Signatures {
-    match wanted {
-        settings::Signatures::Both => Signatures { x_webhook: true, standard_webhooks: true },
-        settings::Signatures::Original => Signatures { x_webhook: true, standard_webhooks: false },
-        settings::Signatures::Standard => Signatures { x_webhook: false, standard_webhooks: true },
-    }
+    let config = wiring::sender::config(settings);
+    let address_policy = AddressPolicy { private: PrivateAddresses::Allowed, ..config.address_policy };
+    SenderConfig { address_policy, ..config }
 }

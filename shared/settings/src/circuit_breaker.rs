@@ -13,7 +13,8 @@ section! {
         failure_window: Duration = span(secs(1)..=days(1)).or(secs(60));
         /// How long an open circuit stays open before a probe is sent.
         recovery_timeout: Duration = span(ms(100)..=days(1)).or(mins(5));
-        /// How long a half-open circuit waits between probes.
+        /// The original's pause between the probes of a half-open circuit; without effect here, where the next probe
+        /// follows when one ended well.
         probe_interval: Duration = span(ms(100)..=days(1)).or(secs(60));
         /// How many successful probes close the circuit.
         success_threshold: u32 = whole(1..=1_000).or(2);

@@ -13,7 +13,8 @@ section! {
     "concurrency." Concurrency {
         /// How many requests one endpoint gets at once.
         max_inflight_per_endpoint: u32 = whole(1..=100_000).or(50);
-        /// How long a lease on a place in flight lasts after a crash; longer than `delivery.timeout`.
+        /// The original's time after which a crash frees its places in flight; without effect here, where a lease
+        /// outlives its request's timeout by a few seconds. Longer than `delivery.timeout`.
         inflight_ttl: Duration = span(secs(1)..=hours(1)).or(mins(2));
         /// How many requests a second the slow lane sends to one endpoint.
         slow_lane_rate: u32 = whole(1..=100_000).or(20);
@@ -34,7 +35,7 @@ impl Concurrency {
 
 /// A host without port, brought into the form of [`Endpoint::domain`].
 #[derive(Debug)]
-struct Host;
+pub(crate) struct Host;
 
 impl Kind for Host {
     type Value = String;

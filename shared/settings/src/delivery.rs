@@ -9,21 +9,22 @@ section! {
     /// The requests to endpoints.
     "delivery." Delivery {
         /// How long a whole request may take in the slow lane.
-        timeout: Duration = span(ms(100)..=mins(14)).or(secs(30));
+        timeout: Duration = span(ms(100)..=mins(10)).or(secs(30));
         /// How long a request may take in the fast lane, before its webhook goes on in the slow lane; at most
         /// `delivery.timeout`.
-        fast_timeout: Duration = span(ms(100)..=mins(14)).or(secs(5));
+        fast_timeout: Duration = span(ms(100)..=mins(10)).or(secs(5));
         /// How many requests run at once in one process.
         concurrency: u32 = whole(1..=10_000).or(64);
         /// Whether endpoints may be loopback, private or link-local addresses; for tests and development.
         allow_private_addresses: bool = flag().or(false);
-        /// How many idle connections are kept, over all hosts.
+        /// How many idle connections are kept to one host.
         max_idle_conns: u32 = whole(0..=100_000).or(100);
-        /// How many connections one host gets at most.
+        /// The original's bound on connections to one host; without effect here, where
+        /// `concurrency.max_inflight_per_endpoint` bounds the requests.
         max_conns_per_host: u32 = whole(1..=10_000).or(10);
         /// How long an idle connection is kept.
         idle_conn_timeout: Duration = span(secs(1)..=hours(1)).or(secs(90));
-        /// How long a TLS handshake may take.
+        /// How long name lookup, TCP connection and TLS handshake may take together.
         tls_handshake_timeout: Duration = span(ms(100)..=mins(5)).or(secs(10));
         /// The User-Agent header of requests.
         user_agent: String = text(USER_AGENT).or("howk/1.0".to_owned());

@@ -1,10 +1,11 @@
-//! Settings of single endpoints, or of all whose URL fits a pattern.
+//! Settings of the endpoints of a domain, or of all whose domain fits a pattern.
 
 use std::collections::BTreeMap;
 
 use domain::Endpoint;
 use serde_json::{Value, json};
 
+use crate::concurrency::Host;
 use crate::kinds::{Kind, Or, Parsed, fields, map};
 use crate::reader::{Key, Reader};
 
@@ -19,10 +20,35 @@ pub struct EndpointSettings {
 pub(crate) fn read(reader: &mut Reader) -> BTreeMap<String, EndpointSettings> {
     let key = Key {
         path: "endpoints",
-        help: "Settings of the endpoints whose URL fits a pattern (`*` matches any text): where to ask for their health.",
+        help: "Settings of the endpoints of a domain (`*.x.com`: of `x.com` and all below it; `*`: of every one): where to ask for their health.",
     };
-    let setting: Or<_> = map(EndpointKind).or(BTreeMap::new());
+    let setting: Or<_> = map(EndpointKind).named(DomainPattern).or(BTreeMap::new());
     reader.read(key, setting)
+}
+
+/// A domain, `*.` and a domain, or `*`.
+#[derive(Debug)]
+struct DomainPattern;
+
+impl Kind for DomainPattern {
+    type Value = String;
+
+    fn allowed(&self) -> String {
+        "a domain, *.domain or *".to_owned()
+    }
+
+    fn parse(&self, raw: &Value) -> Parsed<String> {
+        let text = raw.as_str().unwrap_or_default().trim();
+        match text.strip_prefix("*.") {
+            _ if text == "*" => Ok(text.to_owned()),
+            Some(parent) => Host.parse(&Value::from(parent)).map(|parent| format!("*.{parent}")),
+            None => Host.parse(raw),
+        }
+    }
+
+    fn show(&self, value: &String) -> Value {
+        Value::from(value.as_str())
+    }
 }
 
 #[derive(Debug)]

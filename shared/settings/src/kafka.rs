@@ -65,7 +65,7 @@ section! {
         /// How many bytes a fetch waits for.
         fetch_min_bytes: u32 = whole(1..=104_857_600).or(1);
         /// How long a fetch waits for them.
-        fetch_max_wait: Duration = span(ms(1)..=secs(60)).or(ms(500));
+        fetch_max_wait: Duration = span(ms(1)..=secs(60)).or(ms(100));
     }
 }
 
@@ -85,9 +85,9 @@ section! {
     /// How records are batched.
     "kafka.producer_" KafkaProducer {
         /// The largest batch for one partition, in bytes.
-        batch_size: u32 = whole(1..=104_857_600).or(16_384);
+        batch_size: u32 = whole(1..=104_857_600).or(1_000_000);
         /// How many milliseconds a batch may wait for more records.
-        linger_ms: u32 = whole(0..=60_000).or(50);
+        linger_ms: u32 = whole(0..=5_000).or(1);
         /// The codec of batches.
         compression: Compression = one_of().or(Compression::Lz4);
     }

@@ -22,9 +22,9 @@ section! {
         tls: bool = flag().or(false);
         /// Whether the server is a cluster.
         cluster: bool = flag().or(false);
-        /// How many connections at most.
+        /// The original's bound on connections; without effect here, where one connection to each node carries everything.
         pool_size: u32 = whole(1..=10_000).or(100);
-        /// How many idle connections are kept.
+        /// The original's number of idle connections; without effect here, where the one to each node is kept.
         min_idle_conns: u32 = whole(0..=10_000).or(10);
     }
     nested {
@@ -38,7 +38,8 @@ section! {
 section! {
     /// Finding the server by sentinels instead of its address.
     "redis.sentinel_" RedisSentinel {
-        /// The sentinels, as host:port; none means that `redis.addr` is used.
+        /// The original's sentinels, as host:port. They are not asked here, and a start with them is refused: name the
+        /// server in `redis.addr`, or use a cluster.
         addrs: Vec<String> = list(text(Rule::HOST_PORT)).or(Vec::new());
         /// The name of the master that the sentinels watch.
         master_name: Option<String> = optional(text(Rule::ANY)).or(None);

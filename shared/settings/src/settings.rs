@@ -74,7 +74,7 @@ pub struct Settings {
     pub transformer: Transformer,
     /// Metrics for Prometheus.
     pub metrics: Metrics,
-    /// Endpoints by a pattern of their URL; `*` stands for any text.
+    /// Endpoints by a pattern of their domain: `*`, `*.x.com`, `x.com`.
     pub endpoints: BTreeMap<String, EndpointSettings>,
     /// The sealing of secrets.
     pub secrets: Secrets,

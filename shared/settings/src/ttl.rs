@@ -7,15 +7,17 @@ use crate::kinds::{Kind, days, hours, mins, span};
 section! {
     /// How long things are kept in Redis; never 0, which would delete them at once.
     "ttl." Ttl {
-        /// How long circuits of endpoints are kept.
+        /// How long the state of endpoints is kept: circuit, gate, tokens.
         circuit_state_ttl: Duration = span(mins(1)..=days(365)).or(hours(24));
-        /// How long statuses of webhooks are kept.
+        /// How long statuses of webhooks are kept. Status, marker and attempts of a webhook are one key, which stays for
+        /// the longest of `status_ttl`, `idempotency_ttl` and `retry_data_ttl`.
         status_ttl: Duration = span(mins(1)..=days(365)).or(hours(168));
         /// How long hourly counters are kept.
         stats_ttl: Duration = span(hours(1)..=days(365)).or(hours(48));
         /// How long markers of settled dispatches are kept.
         idempotency_ttl: Duration = span(mins(1)..=days(365)).or(hours(24));
-        /// How long webhooks that wait for a retry are kept; at least `retry.max_delay`.
+        /// How long what is known of a webhook that waits for a retry is kept; at least `retry.max_delay`. The schedule
+        /// itself has no end.
         retry_data_ttl: Duration = span(mins(1)..=days(365)).or(days(7));
     }
 }

@@ -54,6 +54,8 @@ pub struct RedisConfig {
     pub nodes: Vec<String>,
     /// Whether Redis runs in cluster mode.
     pub topology: Topology,
+    /// The number of the database; a cluster has only 0.
+    pub database: u32,
     /// TLS, if it is spoken.
     pub tls: Option<Tls>,
     /// Who logs in.
@@ -73,6 +75,7 @@ impl Default for RedisConfig {
         Self {
             nodes: vec!["127.0.0.1:6379".to_owned()],
             topology: Topology::default(),
+            database: 0,
             tls: None,
             login: Login::None,
             connect_timeout: Duration::from_secs(2),
@@ -135,7 +138,7 @@ impl RedisConfig {
     }
 
     fn redis(&self) -> RedisConnectionInfo {
-        let settings = RedisConnectionInfo::default();
+        let settings = RedisConnectionInfo::default().set_db(i64::from(self.database));
         match &self.login {
             Login::Password { user, password } => {
                 let settings = settings.set_password(password.reveal());

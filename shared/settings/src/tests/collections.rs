@@ -95,9 +95,9 @@ fn api_keys_are_checked_field_by_field() {
 
 #[test]
 fn endpoints_take_patterns_with_dots() {
-    let yaml = "endpoints:\n  \"https://api.acme.example/*\":\n    health_url: https://api.acme.example/up\n";
+    let yaml = "endpoints:\n  \"*.acme.example\":\n    health_url: https://api.acme.example/up\n";
     let endpoints = read(yaml, &[]).expect("valid").endpoints;
-    assert_eq!(endpoints["https://api.acme.example/*"].health_url, "https://api.acme.example/up");
+    assert_eq!(endpoints["*.acme.example"].health_url, "https://api.acme.example/up");
     let line = line("", &[("HOWK_ENDPOINTS", r#"{"x":{"health_url":"ftp://a"}}"#)]);
     assert_eq!(
         line,
@@ -106,10 +106,14 @@ fn endpoints_take_patterns_with_dots() {
 }
 
 #[test]
-fn hidden_headers_fall_back_to_the_well_known_ones() {
-    let hidden = |text| read("", &[("HOWK_DLQ_REDACT_HEADERS", text)]).expect("valid").dlq.hidden_headers();
-    assert_eq!(hidden("X-Mine"), ["x-mine"]);
-    assert_eq!(hidden("[]").len(), 6);
-    let off = read("dlq:\n  disable_redaction: true\n", &[]).expect("valid");
-    assert!(off.dlq.hidden_headers().is_empty());
+fn endpoints_are_named_by_their_domain() {
+    let named = |pattern: &str| format!(r#"{{"{pattern}":{{"health_url":"https://a.example/up"}}}}"#);
+    for (pattern, kept) in [("*", "*"), ("*.Acme.Example", "*.acme.example"), ("acme.example", "acme.example")] {
+        let settings = read("", &[("HOWK_ENDPOINTS", &named(pattern))]).expect(pattern);
+        assert_eq!(settings.endpoints.keys().collect::<Vec<_>>(), [kept]);
+    }
+    for pattern in ["https://acme.example/*", "acme.example:443", "a*.example", "*.", "*.*"] {
+        let line = line("", &[("HOWK_ENDPOINTS", &named(pattern))]);
+        assert!(line.contains("is not a host without port"), "{line}");
+    }
 }

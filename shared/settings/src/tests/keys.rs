@@ -114,7 +114,7 @@ transformer.timeout 1s
 transformer.memory_limit_mb 10
 metrics.enabled true
 metrics.port 9191
-endpoints {"https://api.acme.example/*":{"health_url":"https://api.acme.example/health"}}
+endpoints {"*.acme.example":{"health_url":"https://api.acme.example/health"}}
 secrets.key 0123456789abcdef0123456789abcdef
 secrets.previous_keys ["fedcba9876543210fedcba9876543210"]
 log.level debug

@@ -28,7 +28,7 @@ retries: {}
         "HOWK_RETRY_JITTER (retry.jitter): 1.5 is not between 0 and 1, in config.yaml",
         "HOWK_RETRY_BASE_DELAY (retry.base_delay): 10 has no unit: write 10s, or ms, m, h or d, in config.yaml",
         "HOWK_RETRY_MAX_ATTEMPTS (retry.max_attempts): many is not a whole number between 1 and 100",
-        "HOWK_DELIVERY_TIMEOUT (delivery.timeout): -5s is not a duration between 100ms and 14m, such as 10s",
+        "HOWK_DELIVERY_TIMEOUT (delivery.timeout): -5s is not a duration between 100ms and 10m, such as 10s",
         "HOWK_DELIVERY_DUMP_REQUESTS (delivery.dump_requests): yes is not true or false",
         "HOWK_KAFKA_BROKERS (kafka.brokers): 5 is not a list",
         "brotli is not one of lz4, zstd, snappy, gzip, none",

@@ -1,6 +1,7 @@
-//! From settings to the numbers that the decisions go by.
+//! The numbers that the decisions go by, and the health URLs of endpoints.
 
-use anyhow::Context;
+use std::cmp::Reverse;
+
 use delivery::endpoints::HealthUrls;
 use domain::{
     CircuitPolicy, Endpoint, InflightLimits, LanePolicy, OnStoreFailure, Policy, ReleasePolicy, ResponseBody,
@@ -8,11 +9,13 @@ use domain::{
 };
 use settings::Settings;
 
+use crate::error::WiringError;
+
 /// Builds the policy.
 ///
 /// # Errors
 /// The rule of `domain` that a setting breaks, with its key.
-pub fn policy(settings: &Settings) -> anyhow::Result<Policy> {
+pub fn policy(settings: &Settings) -> Result<Policy, WiringError> {
     let (retry, circuit) = (&settings.retry, &settings.circuit_breaker);
     let (delivery, concurrency) = (&settings.delivery, &settings.concurrency);
     Ok(Policy {
@@ -38,14 +41,17 @@ pub fn policy(settings: &Settings) -> anyhow::Result<Policy> {
     })
 }
 
-/// Reads the health URLs of endpoints.
+/// Reads the health URLs of endpoints, the narrowest pattern first, since the first that fits is asked.
 ///
 /// # Errors
 /// The pattern whose URL is none.
-pub fn health_urls(settings: &Settings) -> anyhow::Result<HealthUrls> {
+pub fn health_urls(settings: &Settings) -> Result<HealthUrls, WiringError> {
     let urls = settings.endpoints.iter().map(|(pattern, endpoint)| {
-        let url = Endpoint::parse(&endpoint.health_url).with_context(|| format!("endpoints.{pattern}.health_url"))?;
+        let url = Endpoint::parse(&endpoint.health_url)
+            .map_err(|error| WiringError::key(format!("endpoints.{pattern}.health_url"), error.to_string()))?;
         Ok((pattern.clone(), url))
     });
-    urls.collect::<anyhow::Result<_>>().map(HealthUrls)
+    let mut urls = urls.collect::<Result<Vec<_>, WiringError>>()?;
+    urls.sort_by_key(|(pattern, _)| (pattern.starts_with('*'), Reverse(pattern.len())));
+    Ok(HealthUrls(urls))
 }

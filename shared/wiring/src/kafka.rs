@@ -1,0 +1,90 @@
+//! The log on Kafka.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use delivery::ports::time::Clock;
+use log_kafka::{Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram};
+use log_kafka::{Security, TopicNames, TopicSpec};
+use settings::{Kafka, KafkaAuth, Settings};
+
+use crate::error::WiringError;
+
+/// The setting of a topic that says for how many milliseconds it keeps records; compacted topics have none.
+const RETENTION: &str = "retention.ms";
+
+/// What the log is built from. Whatever ends, such as a token, is judged by `clock`.
+///
+/// # Errors
+/// The key that cannot be used.
+#[expect(clippy::unused_async, reason = "finding the brokers of a cluster by its name asks AWS")]
+pub async fn config(settings: &Settings, _clock: Arc<dyn Clock>) -> Result<KafkaConfig, WiringError> {
+    let kafka = &settings.kafka;
+    Ok(KafkaConfig {
+        security: Security { auth: auth(kafka)?, tls: kafka.tls, ca_file: None },
+        topics: topics(&kafka.topics),
+        group: GroupConfig {
+            name: kafka.consumer.group.clone(),
+            session_timeout: kafka.group.session_timeout,
+            heartbeat_interval: kafka.group.heartbeat_interval,
+            rebalance_timeout: kafka.group.rebalance_timeout,
+        },
+        producer: ProducerConfig {
+            linger: Duration::from_millis(u64::from(kafka.producer.linger_ms)),
+            batch_bytes_max: kafka.producer.batch_size,
+            compression: compression(kafka.producer.compression),
+            ..ProducerConfig::default()
+        },
+        consumer: ConsumerConfig {
+            fetch_bytes_min: kafka.consumer.fetch_min_bytes,
+            fetch_wait: kafka.consumer.fetch_max_wait,
+            ..ConsumerConfig::default()
+        },
+        ..KafkaConfig::new(kafka.brokers.clone())
+    })
+}
+
+/// What the topics must be like when they are made.
+pub fn topic_specs(settings: &Settings) -> Vec<TopicSpec> {
+    let kept_ms = settings.kafka.retention.as_millis().to_string();
+    let mut specs = topics(&settings.kafka.topics).specs();
+    for retention in specs.iter_mut().filter_map(|spec| spec.config.get_mut(RETENTION)) {
+        retention.clone_from(&kept_ms);
+    }
+    specs
+}
+
+fn auth(kafka: &Kafka) -> Result<Auth, WiringError> {
+    match kafka.auth {
+        KafkaAuth::None => Ok(Auth::None),
+        KafkaAuth::Scram => {
+            let needed = |key| WiringError::key(key, "is needed for scram");
+            Ok(Auth::Scram(Scram {
+                username: kafka.username.clone().ok_or_else(|| needed("kafka.username"))?,
+                password: kafka.password.clone().ok_or_else(|| needed("kafka.password"))?,
+            }))
+        }
+        KafkaAuth::Iam => Err(WiringError::key("kafka.auth", "iam is not in this build")),
+    }
+}
+
+fn topics(names: &settings::Topics) -> TopicNames {
+    TopicNames {
+        pending: names.pending.clone(),
+        slow: names.slow.clone(),
+        results: names.results.clone(),
+        deadletter: names.deadletter.clone(),
+        state: names.state.clone(),
+        scripts: names.scripts.clone(),
+    }
+}
+
+const fn compression(wanted: settings::Compression) -> Compression {
+    match wanted {
+        settings::Compression::Lz4 => Compression::Lz4,
+        settings::Compression::Zstd => Compression::Zstd,
+        settings::Compression::Snappy => Compression::Snappy,
+        settings::Compression::Gzip => Compression::Gzip,
+        settings::Compression::None => Compression::None,
+    }
+}

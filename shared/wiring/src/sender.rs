@@ -1,0 +1,27 @@
+//! The sender of requests.
+
+use sender_http::{AddressPolicy, PrivateAddresses, SenderConfig, Signatures};
+use settings::Settings;
+
+/// What a sender is built from.
+pub fn config(settings: &Settings) -> SenderConfig {
+    let delivery = &settings.delivery;
+    let private =
+        if delivery.allow_private_addresses { PrivateAddresses::Allowed } else { PrivateAddresses::Refused };
+    SenderConfig {
+        user_agent: delivery.user_agent.clone(),
+        connect_timeout: delivery.tls_handshake_timeout,
+        pool_idle_timeout: delivery.idle_conn_timeout,
+        max_idle_per_host: usize::try_from(delivery.max_idle_conns).unwrap_or(usize::MAX),
+        address_policy: AddressPolicy { private, ..AddressPolicy::default() },
+        signatures: signatures(delivery.signatures),
+    }
+}
+
+const fn signatures(wanted: settings::Signatures) -> Signatures {
+    match wanted {
+        settings::Signatures::Both => Signatures { x_webhook: true, standard_webhooks: true },
+        settings::Signatures::Original => Signatures { x_webhook: true, standard_webhooks: false },
+        settings::Signatures::Standard => Signatures { x_webhook: false, standard_webhooks: true },
+    }
+}

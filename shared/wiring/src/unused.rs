@@ -1,0 +1,31 @@
+//! Settings of the original that steer nothing here, so that whoever sets one is told.
+
+use settings::{Origin, Settings};
+
+/// A setting that was set and steers nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unused {
+    /// The key's path, as `redis.pool_size`.
+    pub key: &'static str,
+    /// Why it steers nothing, or what does instead.
+    pub why: &'static str,
+}
+
+const UNUSED: [Unused; 7] = [
+    Unused {
+        key: "circuit_breaker.probe_interval",
+        why: "a half-open circuit sends its next probe when one ended well",
+    },
+    Unused { key: "concurrency.inflight_ttl", why: "a lease outlives its request's timeout by a few seconds" },
+    Unused { key: "delivery.max_conns_per_host", why: "concurrency.max_inflight_per_endpoint bounds the requests" },
+    Unused { key: "dlq.disable_redaction", why: "the values of headers are never shown" },
+    Unused { key: "dlq.redact_headers", why: "the values of headers are never shown" },
+    Unused { key: "redis.min_idle_conns", why: "there is one connection to each node, which is kept" },
+    Unused { key: "redis.pool_size", why: "there is one connection to each node, which carries everything" },
+];
+
+/// The settings that were set and steer nothing, for the log at the start.
+pub fn unused(settings: &Settings) -> Vec<Unused> {
+    let set = settings.effective().into_iter().filter(|key| key.origin != Origin::Default);
+    set.filter_map(|key| UNUSED.into_iter().find(|unused| unused.key == key.key)).collect()
+}

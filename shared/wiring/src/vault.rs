@@ -1,0 +1,33 @@
+//! The vault of secrets.
+
+use std::sync::Arc;
+
+use delivery::ports::time::Random;
+use domain::Secret;
+use settings::Secrets;
+use vault_xchacha::XChaChaVault;
+
+use crate::error::WiringError;
+
+/// The key that seals, for those who let secrets reach Kafka or Redis.
+///
+/// # Errors
+/// When there is none: what is sealed could be read by no other server, nor by this one after its next start.
+pub fn key(secrets: &Secrets) -> Result<&Secret, WiringError> {
+    let missing = || {
+        let problem = "is not set (HOWK_SECRETS_KEY): signing secrets and headers are sealed with it before they reach \
+                       Kafka and Redis. Give every server and function the same key of 32 characters or more, such as \
+                       `openssl rand -base64 32` prints";
+        WiringError::key("secrets.key", problem)
+    };
+    secrets.key.as_ref().ok_or_else(missing)
+}
+
+/// The vault of the configured keys.
+///
+/// # Errors
+/// As [`key`], or when a key cannot be used.
+pub fn of(secrets: &Secrets, random: Arc<dyn Random>) -> Result<XChaChaVault, WiringError> {
+    let vault = XChaChaVault::new(key(secrets)?, &secrets.previous_keys, random);
+    vault.map_err(|fault| WiringError::key("secrets.key", fault.to_string()))
+}

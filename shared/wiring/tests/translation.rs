@@ -1,0 +1,184 @@
+//! What the adapters and the domain get for which settings.
+#![expect(clippy::expect_used, reason = "settings of a test that are wrong fail it")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clock_system::SystemRandom;
+use delivery::ports::time::Clock;
+use delivery::ports::vault::Vault;
+use domain::{ConfigId, Endpoint, Secret, Timestamp};
+use futures::executor::block_on;
+use log_kafka::Auth;
+use sender_http::{HttpSender, PrivateAddresses};
+use settings::{Settings, Sources};
+use store_redis::{Login, Topology};
+use vault_xchacha::XChaChaVault;
+
+struct NoClock;
+
+#[async_trait]
+impl Clock for NoClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::EPOCH
+    }
+
+    async fn sleep(&self, _: Duration) {}
+}
+
+fn settings(pairs: &[(&str, &str)]) -> Settings {
+    let variables: BTreeMap<String, String> =
+        pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    settings::load(Sources { file: None, environment: &variables }).expect("the test's settings are valid")
+}
+
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(NoClock)
+}
+
+fn vault() -> Arc<dyn Vault> {
+    Arc::new(XChaChaVault::ephemeral(Arc::new(SystemRandom)).expect("a vault"))
+}
+
+#[test]
+fn the_defaults_can_be_put_to_use() {
+    let settings = settings(&[]);
+    assert!(wiring::unused(&settings).is_empty());
+    assert_eq!(wiring::policy(&settings).expect("valid"), domain::Policy::default());
+    let kafka = block_on(wiring::kafka::config(&settings, clock())).expect("valid");
+    let plain = log_kafka::KafkaConfig::new(vec!["localhost:9092".to_owned()]);
+    assert_eq!((&kafka.topics, &kafka.group), (&plain.topics, &plain.group));
+    assert_eq!((&kafka.producer, &kafka.consumer), (&plain.producer, &plain.consumer));
+    assert_eq!(wiring::kafka::topic_specs(&settings), log_kafka::TopicSpec::all(), "infra/topics.json says the same");
+    let redis = wiring::redis::config(&settings, clock()).expect("valid");
+    assert_eq!((redis.topology, redis.database), (Topology::Single, 0));
+    assert_eq!(redis.retention, store_redis::Retention::default());
+    let sender = wiring::sender::config(&settings);
+    assert_eq!(sender, sender_http::SenderConfig::default());
+    HttpSender::new(sender, vault()).expect("it can be built");
+}
+
+#[test]
+fn every_setting_of_a_policy_arrives() {
+    let settings = settings(&[
+        ("HOWK_RETRY_BASE_DELAY", "20s"),
+        ("HOWK_CIRCUIT_BREAKER_RECOVERY_TIMEOUT", "10m"),
+        ("HOWK_DELIVERY_TIMEOUT", "20s"),
+        ("HOWK_CONCURRENCY_MAX_INFLIGHT_PER_DOMAIN", "7"),
+        ("HOWK_CONCURRENCY_DOMAIN_OVERRIDES", r#"{"a.com":5}"#),
+        ("HOWK_CIRCUIT_BREAKER_ON_STORE_FAILURE", "open"),
+        ("HOWK_DLQ_INCLUDE_RESPONSE_BODY", "false"),
+    ]);
+    let policy = wiring::policy(&settings).expect("valid");
+    assert_eq!(policy.circuit.recovery_timeout(), Duration::from_mins(10));
+    assert_eq!(policy.lanes.full_timeout(), Duration::from_secs(20));
+    assert_eq!((policy.inflight.of_domain("a.com"), policy.inflight.of_domain("b.com")), (Some(5), Some(7)));
+    assert_eq!(policy.on_store_failure, domain::OnStoreFailure::Open);
+    assert_eq!(policy.response_body, domain::ResponseBody::Dropped);
+    assert_ne!(policy.retry, domain::RetryPolicy::default());
+}
+
+#[test]
+fn of_health_urls_the_narrowest_is_asked() {
+    let endpoints = r#"{"*":{"health_url":"https://any.example/up"},"*.x.com":{"health_url":"https://x.com/up"},
+        "*.a.x.com":{"health_url":"https://a.x.com/up"},"a.x.com":{"health_url":"https://a.x.com/own"}}"#;
+    let urls = wiring::health_urls(&settings(&[("HOWK_ENDPOINTS", endpoints)])).expect("valid");
+    let of = |domain| urls.of(domain).map(Endpoint::url);
+    assert_eq!(of("a.x.com"), Some("https://a.x.com/own"));
+    assert_eq!(of("b.a.x.com"), Some("https://a.x.com/up"));
+    assert_eq!(of("b.x.com"), Some("https://x.com/up"));
+    assert_eq!(of("y.com"), Some("https://any.example/up"));
+}
+
+#[test]
+fn the_sender_obeys() {
+    let config = wiring::sender::config(&settings(&[
+        ("HOWK_DELIVERY_ALLOW_PRIVATE_ADDRESSES", "true"),
+        ("HOWK_DELIVERY_TLS_HANDSHAKE_TIMEOUT", "4s"),
+        ("HOWK_DELIVERY_SIGNATURES", "standard"),
+    ]));
+    assert_eq!(config.address_policy.private, PrivateAddresses::Allowed);
+    assert_eq!(config.connect_timeout, Duration::from_secs(4));
+    assert!(config.signatures.standard_webhooks && !config.signatures.x_webhook);
+}
+
+#[test]
+fn the_log_obeys() {
+    let settings = settings(&[
+        ("HOWK_KAFKA_AUTH", "scram"),
+        ("HOWK_KAFKA_USERNAME", "ann"),
+        ("HOWK_KAFKA_PASSWORD", "p"),
+        ("HOWK_KAFKA_TLS", "true"),
+        ("HOWK_KAFKA_RETENTION", "1d"),
+        ("HOWK_KAFKA_TOPICS_PENDING", "eu.pending"),
+        ("HOWK_KAFKA_CONSUMER_FETCH_MAX_WAIT", "20ms"),
+    ]);
+    let kafka = block_on(wiring::kafka::config(&settings, clock())).expect("valid");
+    assert!(matches!(&kafka.security.auth, Auth::Scram(scram) if scram.username == "ann") && kafka.security.tls);
+    assert_eq!(kafka.consumer.fetch_wait, Duration::from_millis(20));
+    for spec in wiring::kafka::topic_specs(&settings) {
+        let kept = spec.config.get("retention.ms").map(String::as_str);
+        let compacted = spec.config.get("cleanup.policy").is_some_and(|policy| policy == "compact");
+        assert_eq!(kept, (!compacted).then_some("86400000"), "{}", spec.name);
+    }
+    assert_eq!(wiring::kafka::topic_specs(&settings).first().map(|spec| spec.name.as_str()), Some("eu.pending"));
+}
+
+#[test]
+fn the_store_obeys() {
+    let redis = wiring::redis::config(
+        &settings(&[
+            ("HOWK_REDIS_USERNAME", "ann"),
+            ("HOWK_REDIS_PASSWORD", "p"),
+            ("HOWK_REDIS_DB", "3"),
+            ("HOWK_REDIS_TLS", "true"),
+            ("HOWK_TTL_STATUS_TTL", "1h"),
+            ("HOWK_TTL_RETRY_DATA_TTL", "2d"),
+            ("HOWK_KAFKA_RETENTION", "3d"),
+        ]),
+        clock(),
+    )
+    .expect("valid");
+    assert!(matches!(&redis.login, Login::Password { user: Some(user), .. } if user == "ann"));
+    assert!(redis.tls.is_some());
+    assert_eq!(redis.database, 3);
+    let days = |days: u64| Duration::from_hours(24 * days);
+    assert_eq!((redis.retention.webhook, redis.retention.dead_letters), (days(2), days(3)));
+}
+
+#[test]
+fn what_would_be_ignored_in_silence_is_told() {
+    let unused = wiring::unused(&settings(&[("HOWK_REDIS_POOL_SIZE", "50"), ("HOWK_RETRY_JITTER", "0.3")]));
+    assert_eq!(unused.iter().map(|unused| unused.key).collect::<Vec<_>>(), ["redis.pool_size"]);
+    let pairs = [("HOWK_REDIS_SENTINEL_ADDRS", "s:1"), ("HOWK_REDIS_SENTINEL_MASTER_NAME", "main")];
+    let refused = wiring::redis::config(&settings(&pairs), clock()).expect_err("sentinels are not asked");
+    assert!(refused.to_string().starts_with("redis.sentinel_addrs: sentinels are not asked"), "{refused}");
+}
+
+#[test]
+fn who_may_call_is_as_set() {
+    let keys =
+        r#"{"k":{"hash":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","config_ids":["*"]}}"#;
+    let with_keys = settings(&[("HOWK_API_AUTH", "keys"), ("HOWK_API_KEYS", keys)]);
+    assert!(matches!(wiring::api::auth(&with_keys), Ok(http_api::Auth::Keys(keys)) if keys.len() == 1));
+    assert!(matches!(wiring::api::auth(&settings(&[])), Ok(http_api::Auth::None)));
+    assert_eq!(wiring::api::limits(&settings(&[("HOWK_API_MAX_REQUEST_SIZE", "2048")])).body_bytes_max, 2048);
+}
+
+#[test]
+fn a_vault_needs_a_key() {
+    let random = || Arc::new(SystemRandom);
+    let missing = wiring::vault::of(&settings(&[]).secrets, random()).expect_err("no key");
+    assert!(missing.to_string().contains("HOWK_SECRETS_KEY"), "{missing}");
+    let old = settings(&[("HOWK_SECRETS_KEY", "the old key of 32 characters or more")]);
+    let new = settings(&[
+        ("HOWK_SECRETS_KEY", "the new key of 32 characters or more"),
+        ("HOWK_SECRETS_PREVIOUS_KEYS", "the old key of 32 characters or more"),
+    ]);
+    let tenant = ConfigId::parse("acme").expect("a config id");
+    let sealed = wiring::vault::of(&old.secrets, random()).expect("a vault").seal(&tenant, &Secret::new("s"));
+    let vault = wiring::vault::of(&new.secrets, random()).expect("a vault");
+    assert_eq!(vault.unseal(&tenant, &sealed.expect("a seal")), Ok(Secret::new("s")));
+}
