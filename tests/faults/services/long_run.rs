@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use howk_tests::rig::choose_tls;
 use howk_tests::rig::ledger::Ledger;
 use howk_tests::rig::pair::{number, say, turn};
 use howk_tests::rig::receiver::Receiver;
@@ -16,7 +17,7 @@ const SERVERS: usize = 3;
 /// webhook ends as it must, and a request too many says why it was made (DL-1, DL-2, LN-1).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_accepted_ends_whatever_fails() {
-    drop(sender_http::HttpSender::new(sender_http::SenderConfig::default()).unwrap());
+    choose_tls();
     let size = Size {
         seed: number("HOWK_FAULT_SEED", u64::from(std::process::id())),
         webhooks: usize::try_from(number("HOWK_FAULT_WEBHOOKS", 10_000)).unwrap(),

@@ -140,7 +140,8 @@ impl Load {
         howk: &dyn Installation,
         (number, batch): (usize, &[Planned]),
     ) -> Vec<WebhookId> {
-        let items: Vec<_> = batch.iter().enumerate().map(|(index, planned)| self.item(number, index, planned)).collect();
+        let items: Vec<_> =
+            batch.iter().enumerate().map(|(index, planned)| self.item(number, index, planned)).collect();
         let body = serde_json::json!({ "webhooks": items }).to_string();
         for turn in number.. {
             let url = format!("{}/webhooks/tenant-{}/enqueue/batch", howk.api(turn), number % TENANTS);

@@ -172,7 +172,9 @@ async fn receive(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap) ->
     let mut words = uri.path().split('/').skip(1);
     let (behaviour, argument) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     match behaviour {
-        "fails" if earlier < argument.parse().unwrap_or_default() => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        "fails" if earlier < argument.parse().unwrap_or_default() => {
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
         "broken" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         "throttles" if earlier == 0 => (StatusCode::TOO_MANY_REQUESTS, [("retry-after", REST)]).into_response(),
         "refuses" => StatusCode::BAD_REQUEST.into_response(),

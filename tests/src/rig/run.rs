@@ -122,7 +122,8 @@ impl Stage {
     }
 
     fn waiting<'a>(&self, accepted: &'a [Accepted]) -> Vec<&'a Accepted> {
-        let has_ended = |one: &&Accepted| self.ledger.entries.get(&one.id).is_some_and(super::ledger::Entry::has_ended);
+        let has_ended =
+            |one: &&Accepted| self.ledger.entries.get(&one.id).is_some_and(super::ledger::Entry::has_ended);
         accepted.iter().filter(|one| !has_ended(one)).collect()
     }
 
@@ -150,7 +151,10 @@ impl Stage {
             if (lag, depth, leases.len()) == (0, 0, 0) {
                 return;
             }
-            assert!(clock.now() < give_up_at, "not at rest: {lag} unsettled, {depth} in the due set, leases {leases:?}");
+            assert!(
+                clock.now() < give_up_at,
+                "not at rest: {lag} unsettled, {depth} in the due set, leases {leases:?}"
+            );
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
@@ -212,7 +216,11 @@ async fn pace(done: &watch::Sender<usize>, allow: &watch::Sender<usize>, size: S
     let mut done = done.subscribe();
     loop {
         let over = *done.borrow_and_update();
-        allow.send_replace(if over >= size.faults { size.webhooks } else { size.webhooks * (over + 1) / (size.faults + 1) });
+        allow.send_replace(if over >= size.faults {
+            size.webhooks
+        } else {
+            size.webhooks * (over + 1) / (size.faults + 1)
+        });
         if over >= size.faults || done.changed().await.is_err() {
             return;
         }
