@@ -17,6 +17,8 @@ use testkit::generate::{BEGIN, at, decision, dispatch, fresh_number};
 mod adapter;
 mod freeze;
 mod iam;
+mod msk;
+mod secure;
 mod topics;
 
 const BROKERS: &str = "HOWK_KAFKA_BROKERS";

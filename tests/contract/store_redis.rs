@@ -8,7 +8,9 @@ use store_redis::{Login, RedisConfig, RedisStore, Topology};
 use testkit::contract::Store;
 use testkit::generate::fresh_number;
 
+mod iam;
 mod losses;
+mod secure;
 mod traffic;
 
 /// The Redis to test on.

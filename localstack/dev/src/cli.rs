@@ -34,7 +34,8 @@ pub struct Cli {
     pub demo: bool,
 
     /// Brokers of a Kafka to work on instead of the in-memory log, as host:port,...; needs --redis and a build with
-    /// `--features services`. Its topics are made where they are missing.
+    /// `--features services`. Its topics are made where they are missing. Or the ARN of an MSK cluster, in a build with
+    /// `--features aws`.
     #[arg(long, value_name = "BROKERS", value_delimiter = ',', requires = "redis", conflicts_with = "demo")]
     pub kafka: Vec<String>,
 

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
 
 fn adjusted(cli: &Cli, mut settings: Settings) -> Settings {
     if let Some(redis) = &cli.redis {
+        settings.kafka.cluster_arn = cli.kafka.first().filter(|named| named.starts_with("arn:")).cloned();
         settings.kafka.brokers.clone_from(&cli.kafka);
         settings.redis.addr.clone_from(redis);
         settings.redis.cluster = true;

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clock_system::SystemClock;
 use delivery::ports::log::Feed;
 use domain::Topic;
-use log_kafka::KafkaLog;
+use log_kafka::{Auth, KafkaLog};
 use settings::Settings;
 use store_redis::RedisStore;
 
@@ -18,7 +18,8 @@ use crate::system::Backend;
 /// Members of each consumer group in one server: each works on one thread at a time.
 const MEMBERS: usize = 2;
 
-/// Connects to Kafka and Redis. Topics that are missing are made; those with the wrong cleanup are refused.
+/// Connects to Kafka and Redis. Topics that are missing are made; those with the wrong cleanup are refused. With tokens
+/// the client can do neither.
 ///
 /// # Errors
 /// What cannot be reached, or is set up wrongly: without a secrets key, secrets would be sealed so that no other server
@@ -27,9 +28,15 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
     wiring::vault::key(&settings.secrets)?;
     let config = wiring::kafka::config(settings, Arc::new(SystemClock)).await?;
     let specs = wiring::kafka::topic_specs(settings);
-    log_kafka::create_topics(&config, &specs).await.context("topics cannot be made")?;
-    log_kafka::verify_topics(&config, &specs).await.context("topics are set up wrongly")?;
-    let log = Arc::new(KafkaLog::connect(config, Arc::new(SystemClock)).await.context("Kafka cannot be reached")?);
+    // First, since it alone tells why it is refused.
+    let log = KafkaLog::connect(config.clone(), Arc::new(SystemClock)).await.context("Kafka cannot be reached")?;
+    let log = Arc::new(log);
+    if matches!(config.security.auth, Auth::Tokens(_)) {
+        tracing::info!("signing in with tokens, the Kafka client makes and checks no topics: the deployment has to");
+    } else {
+        log_kafka::create_topics(&config, &specs).await.context("topics cannot be made")?;
+        log_kafka::verify_topics(&config, &specs).await.context("topics are set up wrongly")?;
+    }
     let redis = wiring::redis::config(settings, Arc::new(SystemClock))?;
     let store = Arc::new(RedisStore::connect(redis).await.context("Redis cannot be reached")?);
     let groups = Arc::clone(&log);

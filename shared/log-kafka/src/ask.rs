@@ -29,12 +29,19 @@ impl Asker {
         Ok(Self { consumer, timeout: config.request_timeout })
     }
 
-    /// Fails when no broker answers.
+    /// Fails when no broker answers, or all refuse.
     pub(crate) fn reach(&self) -> Result<(), Fault> {
         client::serve(&self.consumer);
         let found = self.consumer.client().fetch_metadata(Some(""), self.timeout);
-        let brokers = found.map_err(|error| fault::of("no Kafka broker answers", error))?.brokers().len();
+        let brokers = found.map_err(|error| self.unreached(error))?.brokers().len();
         if brokers == 0 { Err(Fault::new(FaultKind::Transient, "the Kafka cluster has no brokers")) } else { Ok(()) }
+    }
+
+    fn unreached(&self, error: KafkaError) -> Fault {
+        match client::refusal(&self.consumer) {
+            Some(reason) => Fault::caused(FaultKind::Permanent, format!("Kafka refuses the client: {reason}"), error),
+            None => fault::of("no Kafka broker answers", error),
+        }
     }
 
     /// The extent of every partition, by partition.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use delivery::{Fault, FaultKind};
 use domain::Topic;
+use parking_lot::Mutex;
 use rdkafka::client::OAuthToken;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
@@ -18,6 +19,8 @@ use crate::fault;
 
 /// Above the largest `max.message.bytes` of any topic, so that the topic decides. The client counts before compression.
 const RECORD_BYTES_MAX: u32 = 64 << 20;
+/// Events that are served at once.
+const EVENTS_MAX: u32 = 32;
 /// One wait for an event.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -58,8 +61,9 @@ fn sign_in(config: &KafkaConfig, client: &mut ClientConfig) {
             client.set("sasl.mechanism", "OAUTHBEARER");
         }
     }
-    if let Some(file) = security.ca_file.as_deref().filter(|_| security.tls) {
-        client.set("ssl.ca.location", file);
+    if security.tls {
+        // The client's own OpenSSL knows no certificates of the system's: it has to look for them.
+        client.set("ssl.ca.location", security.ca_file.as_deref().unwrap_or("probe"));
     }
 }
 
@@ -142,6 +146,8 @@ fn ms(duration: Duration) -> String {
 pub(crate) struct Reports {
     tokens: Option<Arc<dyn TokenSource>>,
     signed: AtomicBool,
+    /// Why the brokers refuse us: the client keeps trying, and its calls only say that nobody answered.
+    refusal: Mutex<Option<String>>,
 }
 
 impl Reports {
@@ -150,11 +156,16 @@ impl Reports {
             Auth::Tokens(source) => Some(Arc::clone(source)),
             Auth::None | Auth::Scram(_) => None,
         };
-        Self { tokens, signed: AtomicBool::new(false) }
+        Self { tokens, ..Self::default() }
     }
 
     fn lacks_token(&self) -> bool {
         self.tokens.is_some() && !self.signed.load(Ordering::Relaxed)
+    }
+
+    /// Why the brokers refused us last, as the client tells it.
+    pub(crate) fn take_refusal(&self) -> Option<String> {
+        self.refusal.lock().take()
     }
 }
 
@@ -176,6 +187,9 @@ impl ClientContext for Reports {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "Kafka client");
+        if fault::is_refusal(&error) {
+            *self.refusal.lock() = Some(reason.to_owned());
+        }
     }
 
     fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
@@ -209,9 +223,18 @@ pub(crate) fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<BaseC
     Ok(consumer)
 }
 
-/// Serves what a consumer without an assignment has to report, an ending token included.
+/// Serves what a consumer without an assignment has to report, an ending token included. The client does not tell a report
+/// that was served from none, so it is asked a few times.
 pub(crate) fn serve(consumer: &BaseConsumer<Reports>) {
-    while consumer.poll(Duration::ZERO).is_some() {}
+    for _ in 0..EVENTS_MAX {
+        drop(consumer.poll(Duration::ZERO));
+    }
+}
+
+/// Why the brokers refuse a consumer, if they do: waits a moment for that report.
+pub(crate) fn refusal(consumer: &BaseConsumer<Reports>) -> Option<String> {
+    while consumer.poll(TICK).is_some() {}
+    consumer.context().take_refusal()
 }
 
 /// Drops a client on a thread of its own: dropping one waits for its threads.

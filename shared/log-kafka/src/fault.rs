@@ -23,6 +23,12 @@ pub(crate) fn kind(error: &KafkaError) -> FaultKind {
     }
 }
 
+/// Whether brokers are there, but do not take us as we come: by who we are, or by whom we trust.
+pub(crate) fn is_refusal(error: &KafkaError) -> bool {
+    let code = error.rdkafka_error_code();
+    matches!(code, Some(Code::Authentication | Code::SaslAuthenticationFailed | Code::SSL))
+}
+
 #[expect(clippy::wildcard_enum_match_arm, reason = "most errors of a cluster may pass, and the client adds to them")]
 fn kind_of_code(code: Code) -> FaultKind {
     match code {

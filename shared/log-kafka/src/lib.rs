@@ -18,6 +18,8 @@ mod feed;
 #[cfg(feature = "iam")]
 mod iam;
 mod log;
+#[cfg(feature = "msk")]
+mod msk;
 mod producer;
 mod reader;
 mod record;
@@ -31,4 +33,6 @@ pub use feed::KafkaFeed;
 #[cfg(feature = "iam")]
 pub use iam::IamTokens;
 pub use log::KafkaLog;
+#[cfg(feature = "msk")]
+pub use msk::MskCluster;
 pub use topics::{TopicNames, TopicSpec};

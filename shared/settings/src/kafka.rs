@@ -14,14 +14,18 @@ section! {
     "kafka." Kafka {
         /// The brokers to start from, as host:port.
         brokers: Vec<String> = list(text(Rule::HOST_PORT)).or(vec!["localhost:9092".to_owned()]);
+        /// The MSK cluster whose brokers are used, in place of `kafka.brokers`: AWS is asked for them at the start.
+        cluster_arn: Option<String> = optional(text(CLUSTER_ARN)).or(None);
         /// How to sign in: not at all, with the role of the AWS identity, or with a user name and password.
         auth: KafkaAuth = one_of().or(KafkaAuth::None);
         /// User name for scram.
         username: Option<String> = optional(text(Rule::ANY)).or(None);
         /// Password for scram.
         password: Option<Secret> = optional(secret(1)).or(None);
-        /// Whether connections are encrypted; iam needs it.
+        /// Whether connections are encrypted; with iam they always are.
         tls: bool = flag().or(false);
+        /// A file of CA certificates (PEM) to trust in place of the system's; needs TLS.
+        ca_file: Option<String> = optional(text(Rule::ANY)).or(None);
         /// How long topics keep their records; used when topics are made, never to change existing ones.
         retention: Duration = span(mins(1)..=days(3650)).or(hours(168));
         /// How many webhooks of one config id run at once; 0 means 1, which keeps their order.
@@ -95,6 +99,10 @@ section! {
 
 impl Kafka {
     pub(crate) fn check(&self, reader: &mut Reader) {
+        if self.cluster_arn.is_some() && reader.is_set("kafka.brokers") {
+            let keys = ["kafka.cluster_arn", "kafka.brokers"];
+            reader.conflict(&keys, "excludes kafka.brokers: the cluster's brokers are asked for");
+        }
         if self.brokers.is_empty() {
             reader.conflict(&["kafka.brokers"], "at least one broker is needed");
         }
@@ -102,8 +110,8 @@ impl Kafka {
             let keys = ["kafka.auth", "kafka.username", "kafka.password"];
             reader.conflict(&keys, "scram needs kafka.username and kafka.password");
         }
-        if self.auth == KafkaAuth::Iam && !self.tls {
-            reader.conflict(&["kafka.auth", "kafka.tls"], "iam needs kafka.tls: true");
+        if self.ca_file.is_some() && !self.tls && self.auth != KafkaAuth::Iam {
+            reader.conflict(&["kafka.ca_file", "kafka.tls"], "needs kafka.tls: true");
         }
         if self.group.heartbeat_interval >= self.group.session_timeout {
             let keys = ["kafka.group_heartbeat_interval", "kafka.group_session_timeout"];
@@ -179,6 +187,13 @@ impl Compression {
         Self::NAMES.iter().find(|(_, codec)| *codec == self).map_or("none", |(name, _)| *name)
     }
 }
+
+const CLUSTER_ARN: Rule = Rule {
+    allowed: "the ARN of an MSK cluster, such as arn:aws:kafka:eu-west-1:123456789012:cluster/howk/ID",
+    holds: |text| {
+        text.starts_with("arn:") && text.contains(":kafka:") && text.contains(":cluster/") && text.is_ascii()
+    },
+};
 
 const TOPIC: Rule = Rule {
     allowed: "1 to 249 letters, digits, dots, dashes or underscores",

@@ -55,7 +55,7 @@ pub use lua::{Lua, LuaHttp};
 pub use memory::Memory;
 pub use metrics::Metrics;
 pub use mistake::{Mistake, SettingsErrors};
-pub use redis::{Redis, RedisSentinel, RedisTimeouts};
+pub use redis::{Redis, RedisAuth, RedisIam, RedisSentinel, RedisTimeouts};
 pub use retry::Retry;
 pub use scheduler::Scheduler;
 pub use secrets::Secrets;

@@ -87,6 +87,11 @@ impl Reader {
         value
     }
 
+    /// Whether somebody set a key that was read.
+    pub(crate) fn is_set(&self, path: &str) -> bool {
+        self.keys.iter().any(|key| key.path == path && key.origin != Origin::Default)
+    }
+
     /// Notes that keys contradict each other; the first one is blamed. Silent when one of them is wrong by
     /// itself or
     /// the file could not be read, because then the contradiction may not be real.

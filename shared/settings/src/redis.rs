@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::Secret;
 
-use crate::kinds::{Kind, Rule, flag, list, mins, ms, optional, secret, secs, span, text, whole};
+use crate::kinds::{Kind, Named, Rule, flag, list, mins, ms, one_of, optional, secret, secs, span, text, whole};
 use crate::reader::Reader;
 
 section! {
@@ -12,14 +12,19 @@ section! {
     "redis." Redis {
         /// The server, or one node of the cluster, as host:port.
         addr: String = text(Rule::HOST_PORT).or("localhost:6379".to_owned());
-        /// User name; needs a password.
+        /// How to log in: not at all, with a password, or with the AWS identity to ElastiCache. Unset, it is password when
+        /// there is one.
+        auth: Option<RedisAuth> = optional(one_of()).or(None);
+        /// User name; needs a password, or iam.
         username: Option<String> = optional(text(Rule::ANY)).or(None);
         /// Password of the server.
         password: Option<Secret> = optional(secret(1)).or(None);
         /// Number of the database; a cluster has only 0.
         db: u32 = whole(0..=1_023).or(0);
-        /// Whether connections are encrypted.
+        /// Whether connections are encrypted; with iam they always are.
         tls: bool = flag().or(false);
+        /// A file of CA certificates (PEM) to trust in place of the system's; needs TLS.
+        ca_file: Option<String> = optional(text(Rule::ANY)).or(None);
         /// Whether the server is a cluster.
         cluster: bool = flag().or(false);
         /// The original's bound on connections; without effect here, where one connection to each node carries everything.
@@ -28,10 +33,22 @@ section! {
         min_idle_conns: u32 = whole(0..=10_000).or(10);
     }
     nested {
+        /// The cache to log in to with the AWS identity.
+        iam: RedisIam;
         /// Finding the server by sentinels.
         sentinel: RedisSentinel;
         /// How long to wait.
         timeouts: RedisTimeouts;
+    }
+}
+
+section! {
+    /// The ElastiCache to log in to with the AWS identity; `redis.username` is the user, whose id and name are the same.
+    "redis.iam_" RedisIam {
+        /// The id of the replication group, or the name of the serverless cache.
+        cache: Option<String> = optional(text(CACHE)).or(None);
+        /// Whether it is a serverless cache.
+        serverless: bool = flag().or(false);
     }
 }
 
@@ -75,12 +92,71 @@ impl Redis {
                 format!("{} is not 0, but a cluster has no other", self.db),
             );
         }
-        if self.username.is_some() && self.password.is_none() {
-            reader.conflict(&["redis.username", "redis.password"], "needs redis.password too");
+        self.check_login(reader);
+        if self.ca_file.is_some() && !self.tls && self.login() != RedisAuth::Iam {
+            reader.conflict(&["redis.ca_file", "redis.tls"], "needs redis.tls: true");
         }
         if self.min_idle_conns > self.pool_size {
             let problem = format!("{} is more than redis.pool_size, {}", self.min_idle_conns, self.pool_size);
             reader.conflict(&["redis.min_idle_conns", "redis.pool_size"], problem);
         }
     }
+
+    /// How to log in, whether said or not.
+    pub fn login(&self) -> RedisAuth {
+        let unsaid = if self.password.is_some() { RedisAuth::Password } else { RedisAuth::None };
+        self.auth.unwrap_or(unsaid)
+    }
+
+    fn check_login(&self, reader: &mut Reader) {
+        let auth = self.login();
+        let by_iam = auth == RedisAuth::Iam;
+        if auth == RedisAuth::Password && self.password.is_none() {
+            reader.conflict(&["redis.auth", "redis.password"], "password needs redis.password");
+        }
+        if auth != RedisAuth::Password && self.password.is_some() {
+            reader.conflict(&["redis.auth", "redis.password"], "excludes redis.password, unless it is password");
+        }
+        if auth == RedisAuth::None && self.username.is_some() {
+            reader.conflict(&["redis.username", "redis.password"], "needs redis.password too, or redis.auth iam");
+        }
+        if by_iam && (self.username.is_none() || self.iam.cache.is_none()) {
+            let keys = ["redis.auth", "redis.username", "redis.iam_cache"];
+            reader.conflict(&keys, "iam needs redis.username and redis.iam_cache");
+        }
+        if !by_iam && self.iam.cache.is_some() {
+            reader.conflict(&["redis.iam_cache", "redis.auth"], "is for redis.auth iam");
+        }
+        if self.iam.serverless && !self.cluster {
+            reader.conflict(
+                &["redis.iam_serverless", "redis.cluster"],
+                "needs redis.cluster: a serverless cache is one",
+            );
+        }
+    }
 }
+
+/// How to log in to Redis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedisAuth {
+    /// Not at all.
+    None,
+    /// With [`Redis::password`], and [`Redis::username`] if it is not the default user.
+    Password,
+    /// With the AWS identity of the process, as [`Redis::username`], to [`Redis::iam`].
+    Iam,
+}
+
+impl Named for RedisAuth {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("password", Self::Password), ("iam", Self::Iam)];
+}
+
+const CACHE: Rule = Rule {
+    allowed: "1 to 40 lower-case letters, digits or dashes, the first a letter",
+    holds: |text| {
+        (1..=40).contains(&text.len())
+            && text.starts_with(|c: char| c.is_ascii_lowercase())
+            && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    },
+};

@@ -1,5 +1,9 @@
 //! What went wrong with Redis, as a fault of howk's.
 
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+
 use delivery::{Fault, FaultKind};
 use redis::{ErrorKind, ParsingError, RedisError, ServerErrorKind};
 
@@ -30,7 +34,15 @@ fn kind(error: &RedisError) -> FaultKind {
             | ErrorKind::RESP3NotSupported
             | ErrorKind::Server(ServerErrorKind::ResponseError)
     );
-    if permanent { FaultKind::Permanent } else { FaultKind::Transient }
+    if permanent || is_untrusted(error) { FaultKind::Permanent } else { FaultKind::Transient }
+}
+
+/// Whether nobody that we trust vouches for the server.
+fn is_untrusted(error: &RedisError) -> bool {
+    let shared = error.source().and_then(|cause| cause.downcast_ref::<Arc<dyn Error + Send + Sync>>());
+    let io = shared.and_then(|cause| cause.downcast_ref::<io::Error>());
+    let tls = io.and_then(io::Error::get_ref).and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    matches!(tls, Some(rustls::Error::InvalidCertificate(_)))
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@
 mod cluster;
 mod config;
 mod fault;
+#[cfg(feature = "iam")]
+mod iam;
 pub mod keys;
 mod link;
 mod login;
@@ -26,6 +28,8 @@ mod slots;
 mod store;
 
 pub use config::{RedisConfig, Retention, Tls, Topology};
+#[cfg(feature = "iam")]
+pub use iam::{Cache, IamLogins};
 pub use link::Traffic;
 pub use login::{Login, LoginSource, Logins};
 pub use store::RedisStore;

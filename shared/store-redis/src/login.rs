@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use delivery::Fault;
+use delivery::{Fault, FaultKind};
 use domain::Secret;
 use futures::stream::{Stream, StreamExt};
 use redis::{BasicAuth, ErrorKind, RedisError, RedisResult, StreamingCredentialsProvider};
@@ -55,8 +55,11 @@ impl StreamingCredentialsProvider for Source {
         let told = |login: Result<(String, Secret), Fault>| match login {
             Ok((user, password)) => Ok(BasicAuth::new(user, password.reveal().to_owned())),
             Err(fault) => {
-                let detail = fault.to_string();
-                Err(RedisError::from((ErrorKind::AuthenticationFailed, "no login for Redis", detail)))
+                let kind = match fault.kind {
+                    FaultKind::Permanent => ErrorKind::AuthenticationFailed,
+                    FaultKind::Transient | FaultKind::OverLimit => ErrorKind::Io,
+                };
+                Err(RedisError::from((kind, "no login for Redis", fault.to_string())))
             }
         };
         Box::pin(self.0.logins().map(told))

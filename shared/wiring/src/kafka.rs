@@ -16,12 +16,16 @@ const RETENTION: &str = "retention.ms";
 /// What the log is built from. Whatever ends, such as a token, is judged by `clock`.
 ///
 /// # Errors
-/// The key that cannot be used.
-#[expect(clippy::unused_async, reason = "finding the brokers of a cluster by its name asks AWS")]
-pub async fn config(settings: &Settings, _clock: Arc<dyn Clock>) -> Result<KafkaConfig, WiringError> {
+/// The key that cannot be used, or the cluster whose brokers are not told.
+pub async fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<KafkaConfig, WiringError> {
     let kafka = &settings.kafka;
+    let security = Security { auth: auth(kafka, clock)?, tls: is_encrypted(kafka), ca_file: kafka.ca_file.clone() };
+    let brokers = match &kafka.cluster_arn {
+        Some(arn) => brokers_of(arn, &security).await?,
+        None => kafka.brokers.clone(),
+    };
     Ok(KafkaConfig {
-        security: Security { auth: auth(kafka)?, tls: kafka.tls, ca_file: None },
+        security,
         topics: topics(&kafka.topics),
         group: GroupConfig {
             name: kafka.consumer.group.clone(),
@@ -40,7 +44,7 @@ pub async fn config(settings: &Settings, _clock: Arc<dyn Clock>) -> Result<Kafka
             fetch_wait: kafka.consumer.fetch_max_wait,
             ..ConsumerConfig::default()
         },
-        ..KafkaConfig::new(kafka.brokers.clone())
+        ..KafkaConfig::new(brokers)
     })
 }
 
@@ -54,7 +58,7 @@ pub fn topic_specs(settings: &Settings) -> Vec<TopicSpec> {
     specs
 }
 
-fn auth(kafka: &Kafka) -> Result<Auth, WiringError> {
+fn auth(kafka: &Kafka, clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
     match kafka.auth {
         KafkaAuth::None => Ok(Auth::None),
         KafkaAuth::Scram => {
@@ -64,8 +68,39 @@ fn auth(kafka: &Kafka) -> Result<Auth, WiringError> {
                 password: kafka.password.clone().ok_or_else(|| needed("kafka.password"))?,
             }))
         }
-        KafkaAuth::Iam => Err(WiringError::key("kafka.auth", "iam is not in this build")),
+        KafkaAuth::Iam => iam(clock),
     }
+}
+
+/// IAM is only spoken over TLS, and a cluster of MSK lets nobody sign in without.
+fn is_encrypted(kafka: &Kafka) -> bool {
+    let signs_in_to_msk = kafka.cluster_arn.is_some() && kafka.auth != KafkaAuth::None;
+    kafka.tls || kafka.auth == KafkaAuth::Iam || signs_in_to_msk
+}
+
+/// The brokers of a cluster of MSK; AWS is asked.
+#[cfg(feature = "msk")]
+async fn brokers_of(arn: &str, security: &Security) -> Result<Vec<String>, WiringError> {
+    let not_found = |source| WiringError::NotFound { key: "kafka.cluster_arn", source };
+    log_kafka::MskCluster::parse(arn).map_err(not_found)?.brokers(security).await.map_err(not_found)
+}
+
+#[cfg(not(feature = "msk"))]
+#[expect(clippy::unused_async, reason = "a build with it asks")]
+async fn brokers_of(_arn: &str, _: &Security) -> Result<Vec<String>, WiringError> {
+    Err(WiringError::Lacking { key: "kafka.cluster_arn", feature: "msk" })
+}
+
+/// With the identity of the process, in the region that its AWS settings name.
+#[cfg(feature = "iam")]
+#[expect(clippy::unnecessary_wraps, reason = "a build without it fails")]
+fn iam(clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
+    Ok(Auth::Tokens(Arc::new(log_kafka::IamTokens::of_process(None, clock))))
+}
+
+#[cfg(not(feature = "iam"))]
+fn iam(_: Arc<dyn Clock>) -> Result<Auth, WiringError> {
+    Err(WiringError::lacking("kafka.auth", "iam"))
 }
 
 fn topics(names: &settings::Topics) -> TopicNames {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use delivery::ports::time::Clock;
-use settings::{Redis, Settings};
+use settings::{Redis, RedisAuth, Settings};
+#[cfg(feature = "iam")]
+use store_redis::{Cache, IamLogins};
 use store_redis::{Login, RedisConfig, Retention, Tls, Topology};
 
 use crate::error::WiringError;
@@ -12,7 +14,7 @@ use crate::error::WiringError;
 ///
 /// # Errors
 /// The key that cannot be used.
-pub fn config(settings: &Settings, _clock: Arc<dyn Clock>) -> Result<RedisConfig, WiringError> {
+pub fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<RedisConfig, WiringError> {
     let redis = &settings.redis;
     if !redis.sentinel.addrs.is_empty() {
         let problem = "sentinels are not asked: name the server in redis.addr, or use a cluster";
@@ -22,8 +24,8 @@ pub fn config(settings: &Settings, _clock: Arc<dyn Clock>) -> Result<RedisConfig
         nodes: vec![redis.addr.clone()],
         topology: if redis.cluster { Topology::Cluster } else { Topology::Single },
         database: redis.db,
-        tls: redis.tls.then(Tls::default),
-        login: login(redis),
+        tls: tls(redis)?,
+        login: login(redis, clock)?,
         connect_timeout: redis.timeouts.dial_timeout,
         command_timeout: redis.timeouts.read_timeout.max(redis.timeouts.write_timeout),
         retention: retention(settings),
@@ -31,9 +33,43 @@ pub fn config(settings: &Settings, _clock: Arc<dyn Clock>) -> Result<RedisConfig
     })
 }
 
-fn login(redis: &Redis) -> Login {
-    let user = redis.username.clone();
-    redis.password.clone().map_or(Login::None, |password| Login::Password { user, password })
+fn tls(redis: &Redis) -> Result<Option<Tls>, WiringError> {
+    if !redis.tls && redis.login() != RedisAuth::Iam {
+        return Ok(None);
+    }
+    let read = redis.ca_file.as_ref().map(std::fs::read).transpose();
+    let authorities =
+        read.map_err(|error| WiringError::key("redis.ca_file", format!("it cannot be read: {error}")))?;
+    Ok(Some(Tls { authorities }))
+}
+
+fn login(redis: &Redis, clock: Arc<dyn Clock>) -> Result<Login, WiringError> {
+    match redis.login() {
+        RedisAuth::None => Ok(Login::None),
+        RedisAuth::Password => {
+            let password = redis.password.clone().ok_or_else(|| needed("redis.password"))?;
+            Ok(Login::Password { user: redis.username.clone(), password })
+        }
+        RedisAuth::Iam => iam(redis, clock),
+    }
+}
+
+fn needed(key: &str) -> WiringError {
+    WiringError::key(key, "is needed to log in")
+}
+
+/// With the identity of the process, in the region that its AWS settings name.
+#[cfg(feature = "iam")]
+fn iam(redis: &Redis, clock: Arc<dyn Clock>) -> Result<Login, WiringError> {
+    let user = redis.username.clone().ok_or_else(|| needed("redis.username"))?;
+    let name = redis.iam.cache.clone().ok_or_else(|| needed("redis.iam_cache"))?;
+    let cache = if redis.iam.serverless { Cache::Serverless(name) } else { Cache::Group(name) };
+    Ok(Login::From(Arc::new(IamLogins::of_process(cache, user, clock))))
+}
+
+#[cfg(not(feature = "iam"))]
+fn iam(_: &Redis, _clock: Arc<dyn Clock>) -> Result<Login, WiringError> {
+    Err(WiringError::Lacking { key: "redis.auth", feature: "iam" })
 }
 
 /// One key holds all that is known of a webhook, so it stays for the longest of its parts' times. The index of dead

@@ -149,6 +149,36 @@ fn the_store_obeys() {
 }
 
 #[test]
+fn the_store_logs_in_by_iam_over_tls() {
+    let redis = wiring::redis::config(
+        &settings(&[
+            ("HOWK_REDIS_AUTH", "iam"),
+            ("HOWK_REDIS_USERNAME", "howk"),
+            ("HOWK_REDIS_IAM_CACHE", "howk-cache"),
+            ("HOWK_REDIS_IAM_SERVERLESS", "true"),
+            ("HOWK_REDIS_CLUSTER", "true"),
+        ]),
+        clock(),
+    )
+    .expect("valid");
+    assert!(matches!(redis.login, Login::From(_)) && redis.tls.is_some());
+    assert_eq!(redis.topology, Topology::Cluster);
+}
+
+#[test]
+fn authorities_of_ones_own_are_read() {
+    let with = |file| settings(&[("HOWK_REDIS_TLS", "true"), ("HOWK_REDIS_CA_FILE", file)]);
+    let redis = wiring::redis::config(&with(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")), clock());
+    let authorities = redis.expect("it is there").tls.expect("TLS").authorities.expect("it was read");
+    assert!(authorities.starts_with(b"[package]"));
+    let missing = wiring::redis::config(&with("/nowhere/ca.pem"), clock()).expect_err("it is not there");
+    assert!(missing.to_string().starts_with("redis.ca_file: it cannot be read"), "{missing}");
+    let kafka = settings(&[("HOWK_KAFKA_TLS", "true"), ("HOWK_KAFKA_CA_FILE", "ca.pem")]);
+    let kafka = block_on(wiring::kafka::config(&kafka, clock())).expect("the client reads it");
+    assert_eq!(kafka.security.ca_file.as_deref(), Some("ca.pem"));
+}
+
+#[test]
 fn what_would_be_ignored_in_silence_is_told() {
     let unused = wiring::unused(&settings(&[("HOWK_REDIS_POOL_SIZE", "50"), ("HOWK_RETRY_JITTER", "0.3")]));
     assert_eq!(unused.iter().map(|unused| unused.key).collect::<Vec<_>>(), ["redis.pool_size"]);
@@ -181,4 +211,21 @@ fn a_vault_needs_a_key() {
     let sealed = wiring::vault::of(&old.secrets, random()).expect("a vault").seal(&tenant, &Secret::new("s"));
     let vault = wiring::vault::of(&new.secrets, random()).expect("a vault");
     assert_eq!(vault.unseal(&tenant, &sealed.expect("a seal")), Ok(Secret::new("s")));
+}
+
+#[test]
+fn iam_signs_in_with_the_identity_of_the_process_over_tls() {
+    let settings = settings(&[("HOWK_KAFKA_AUTH", "iam")]);
+    let kafka = block_on(wiring::kafka::config(&settings, clock())).expect("it needs nothing else");
+    assert!(matches!(kafka.security.auth, Auth::Tokens(_)) && kafka.security.tls);
+}
+
+#[test]
+fn what_is_wrong_with_a_cluster_is_told_with_its_key() {
+    let arn = "arn:aws:kafka:eu-west-1:123456789012:cluster/howk";
+    let settings = settings(&[("HOWK_KAFKA_CLUSTER_ARN", arn)]);
+    let refused = block_on(wiring::kafka::config(&settings, clock())).expect_err("it has no id");
+    assert_eq!(refused.to_string(), "kafka.cluster_arn");
+    let why = std::error::Error::source(&refused).map(ToString::to_string).unwrap_or_default();
+    assert!(why.contains("is not the ARN of an MSK cluster"), "{why}");
 }

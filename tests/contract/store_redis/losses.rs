@@ -19,7 +19,7 @@ use super::traffic::{open, settled};
 use super::{Instance, addr};
 
 /// A user of the test's own, so that its connections can be told from others'.
-async fn user() -> (String, Login) {
+pub(super) async fn user() -> (String, Login) {
     let name = format!("howk-test-{}-{}", std::process::id(), fresh_number());
     let mut admin = super::admin().await;
     let mut cmd = redis::cmd("ACL");

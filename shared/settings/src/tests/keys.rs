@@ -24,10 +24,12 @@ api.max_request_size 2048
 api.auth keys
 api.keys {"k":{"config_ids":["a:*"],"hash":"HASH"}}
 kafka.brokers ["a:9092","b:9093"]
+kafka.cluster_arn arn:aws:kafka:eu-west-1:123456789012:cluster/howk/0a1b-3
 kafka.auth scram
 kafka.username ann
 kafka.password hunter2
 kafka.tls true
+kafka.ca_file /etc/kafka/ca.pem
 kafka.retention 3d
 kafka.per_key_parallelism 4
 kafka.topics.pending t.pending
@@ -46,13 +48,17 @@ kafka.group_session_timeout 20s
 kafka.group_heartbeat_interval 2s
 kafka.group_rebalance_timeout 30s
 redis.addr r:6380
+redis.auth iam
 redis.username ann
 redis.password hunter2
 redis.db 3
 redis.tls true
+redis.ca_file /etc/redis/ca.pem
 redis.cluster true
 redis.pool_size 20
 redis.min_idle_conns 5
+redis.iam_cache howk-cache
+redis.iam_serverless true
 redis.sentinel_addrs ["s:26379"]
 redis.sentinel_master_name main
 redis.dial_timeout 1s
@@ -138,6 +144,11 @@ fn companions(key: &str) -> &'static [(&'static str, &'static str)] {
             r#"{"k":{"hash":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","config_ids":["*"]}}"#,
         )],
         "kafka.auth" => &[("HOWK_KAFKA_USERNAME", "ann"), ("HOWK_KAFKA_PASSWORD", "p")],
+        "kafka.ca_file" => &[("HOWK_KAFKA_TLS", "true")],
+        "redis.ca_file" => &[("HOWK_REDIS_TLS", "true")],
+        "redis.auth" => &[("HOWK_REDIS_USERNAME", "ann"), ("HOWK_REDIS_IAM_CACHE", "howk")],
+        "redis.iam_cache" => &[("HOWK_REDIS_AUTH", "iam"), ("HOWK_REDIS_USERNAME", "ann")],
+        "redis.iam_serverless" => &[("HOWK_REDIS_CLUSTER", "true")],
         "redis.username" => &[("HOWK_REDIS_PASSWORD", "p")],
         "redis.sentinel_addrs" => &[("HOWK_REDIS_SENTINEL_MASTER_NAME", "main")],
         "redis.sentinel_master_name" => &[("HOWK_REDIS_SENTINEL_ADDRS", "s:1")],

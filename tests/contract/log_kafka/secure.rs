@@ -1,0 +1,91 @@
+//! Kafka over TLS with SASL/SCRAM, as MSK has it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clock_system::SystemClock;
+use delivery::ports::log::{Feed, Log};
+use delivery::{Fault, FaultKind};
+use domain::{Lane, Record, Secret, Topic};
+use log_kafka::{Auth, KafkaConfig, KafkaLog, Scram, Security, create_topics, delete_topics, verify_topics};
+use rdkafka::admin::{AdminClient, AdminOptions, ResourceSpecifier};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::config::ClientConfig;
+use testkit::contract::run;
+use testkit::generate::dispatch;
+
+use super::{brokers, fresh_config, fresh_specs};
+
+/// A refusal is told when the question has no time left.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the broker says of itself.
+async fn setting(name: &str) -> String {
+    let mut client = ClientConfig::new();
+    client.set("bootstrap.servers", brokers().join(","));
+    let admin: AdminClient<DefaultClientContext> = client.create().expect("an admin client");
+    let broker = admin.inner().fetch_metadata(Some(""), PATIENCE).expect("Kafka answers");
+    let broker = ResourceSpecifier::Broker(broker.brokers()[0].id());
+    let described = admin.describe_configs([&broker], &AdminOptions::new()).await.expect("Kafka answers");
+    let settings = described.into_iter().next().expect("one broker").expect("it may be read");
+    let found = settings.entries.into_iter().find(|entry| entry.name == name).and_then(|entry| entry.value);
+    found.unwrap_or_else(|| panic!("this Kafka has no {name}: start it with localstack/services up"))
+}
+
+/// A system of its own behind the broker's listener with TLS.
+async fn secure(password: &str) -> KafkaConfig {
+    let listeners = setting("listeners").await;
+    let address = listeners.split(',').find_map(|listener| listener.strip_prefix("SECURE://"));
+    let address = address.expect("Kafka has a listener with TLS: start it with localstack/services up");
+    let scram = Scram { username: "howk".to_owned(), password: Secret::new(password) };
+    let ca_file = Some(setting("ssl.truststore.location").await);
+    let security = Security { auth: Auth::Scram(scram), tls: true, ca_file };
+    KafkaConfig { brokers: vec![address.to_owned()], security, request_timeout: PATIENCE, ..fresh_config() }
+}
+
+async fn refusal(config: KafkaConfig) -> Fault {
+    KafkaLog::connect(config, Arc::new(SystemClock)).await.expect_err("it is refused")
+}
+
+/// Every client of the adapter: the admin's, the producer, a reader, an asker and a member of a group.
+#[test]
+fn every_client_signs_in_over_tls() {
+    run(async {
+        let config = secure("sesame").await;
+        let specs = fresh_specs(&config);
+        create_topics(&config, &specs).await.expect("the topics are made");
+        verify_topics(&config, &specs).await.expect("they are as they should be");
+        let log = KafkaLog::connect(config.clone(), Arc::new(SystemClock)).await.expect("it signs in");
+        let feed = log.join(Topic::Pending).expect("a member");
+        let record = Record::Dispatch(Lane::Fast, dispatch());
+        let at = log.publish(vec![record.clone()]).await.expect("it is acknowledged").remove(0);
+        let page = log.read(Topic::Pending, at, 10).await.expect("it can be read");
+        assert_eq!(page.records[0].value.as_ref().ok(), Some(&record));
+        let fetched = feed.next(1).await.expect("the member gets it");
+        assert_eq!(fetched[0].position, at);
+        assert_eq!(log.lag(Topic::Pending).await.expect("the group is known"), 1);
+        delete_topics(&config, &specs).await.expect("they are gone");
+    });
+}
+
+#[test]
+fn a_wrong_password_is_told_and_not_shown() {
+    run(async {
+        let fault = refusal(secure("hunter2").await).await;
+        let told = format!("{fault}: {fault:?}");
+        assert_eq!(fault.kind, FaultKind::Permanent, "{told}");
+        assert!(told.contains("uthentication") && !told.contains("hunter2"), "{told}");
+    });
+}
+
+#[test]
+fn an_authority_that_the_system_does_not_know_is_not_trusted() {
+    run(async {
+        let config = secure("sesame").await;
+        let security = Security { ca_file: None, ..config.security };
+        let fault = refusal(KafkaConfig { security, ..config }).await;
+        let told = format!("{fault}: {fault:?}");
+        assert_eq!(fault.kind, FaultKind::Permanent, "{told}");
+        assert!(told.contains("certificate"), "{told}");
+    });
+}
