@@ -39,6 +39,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "sender-http",
             "settings",
             "store-redis",
+            "vault-xchacha",
             "wiring",
         ],
     ),

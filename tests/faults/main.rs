@@ -7,3 +7,4 @@ mod acts;
 mod crash_points;
 mod outages;
 mod scenes;
+mod services;

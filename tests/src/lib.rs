@@ -2,11 +2,12 @@
 //!
 //! The world runs the real use-cases, the real consumers, scheduler and reconciler of the one-process server over the
 //! in-memory ports. Only the endpoints, the clock and chance are the test's.
-#![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 pub mod endpoint;
 pub mod events;
 pub mod fuse;
 pub mod outage;
+pub mod rig;
 pub mod witness;
 pub mod world;

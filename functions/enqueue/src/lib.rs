@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clock_system::SystemRandom;
+use delivery::ports::vault::Vault;
 use http_api::{Api, Health};
 use lambda_kit::{Function, Kit, StartError};
 
@@ -23,7 +24,7 @@ pub const FUNCTION: Function = Function {
 /// What is wrong with the deployment.
 pub async fn wire(kit: &Kit) -> Result<Front, StartError> {
     let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
-    let vault = wiring::vault(settings, Arc::<SystemRandom>::clone(&random))?;
+    let vault: Arc<dyn Vault> = Arc::new(wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?);
     let sender = wiring::sender::build(settings, Arc::clone(&vault))?;
     let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
     let router = http_api::router(Api {

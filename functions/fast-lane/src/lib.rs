@@ -20,8 +20,8 @@ pub const FUNCTION: Function = Function {
 /// What is wrong with the deployment.
 pub async fn wire(kit: &Kit) -> Result<LaneHandler, StartError> {
     let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
-    let vault = wiring::vault(settings, Arc::<SystemRandom>::clone(&random))?;
-    let sender = wiring::sender::build(settings, vault)?;
+    let vault = wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
+    let sender = wiring::sender::build(settings, Arc::new(vault))?;
     let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
     Ok(LaneHandler::new(Lane::Fast, settings, built.batch(settings, &sender)?))
 }

@@ -21,8 +21,8 @@ pub const FUNCTION: Function =
 pub async fn wire(kit: &Kit) -> Result<ScheduleHandler, StartError> {
     let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
     // It asks health URLs, and sends nothing that is sealed.
-    let vault = wiring::vault(settings, Arc::<SystemRandom>::clone(&random))?;
-    let sender = wiring::sender::build(settings, vault)?;
+    let vault = wiring::vault::keyless(Arc::<SystemRandom>::clone(&random))?;
+    let sender = wiring::sender::build(settings, Arc::new(vault))?;
     let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
     Ok(ScheduleHandler { scheduler: built.scheduler(settings, &sender)? })
 }

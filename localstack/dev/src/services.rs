@@ -25,10 +25,7 @@ const MEMBERS: usize = 2;
 /// What cannot be reached, or is set up wrongly: without a secrets key, secrets would be sealed so that no other server
 /// could read them, nor this one after its next start.
 pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
-    settings.secrets.key.as_ref().context(
-        "secrets.key (HOWK_SECRETS_KEY) is not set: signing secrets and headers are sealed with it before they reach \
-         Kafka and Redis. Give every server the same key of 32 characters or more, such as `openssl rand -base64 32` prints",
-    )?;
+    wiring::vault::key(&settings.secrets)?;
     let config = wiring::kafka::config(settings, Arc::new(SystemClock)).await?;
     let specs = wiring::kafka::topic_specs(settings);
     // First, since it alone tells why it is refused.

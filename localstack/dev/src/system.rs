@@ -26,6 +26,7 @@ use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
 use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
 use settings::Settings;
+use vault_xchacha::XChaChaVault;
 use wiring::{Stores, UseCases};
 
 use crate::dry::DrySender;
@@ -157,7 +158,7 @@ impl System {
     /// A setting that breaks a rule, or a sender that cannot be built.
     pub fn new(settings: &Settings, backend: Backend, sending: Sending) -> anyhow::Result<Self> {
         let random = Arc::new(SystemRandom);
-        let vault = wiring::vault(settings, Arc::<SystemRandom>::clone(&random))?;
+        let vault = vault(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
         let sender: Arc<dyn Sender> = match sending {
             Sending::Real => Arc::new(HttpSender::new(sender_config(settings), Arc::clone(&vault))?),
             Sending::Dry => Arc::new(DrySender),
@@ -186,6 +187,13 @@ impl System {
             backend,
         })
     }
+}
+
+/// The vault of the configured keys. Without any, nothing that is sealed outlives this process, so a key of its own will do.
+fn vault(secrets: &settings::Secrets, random: Arc<dyn Random>) -> anyhow::Result<Arc<dyn Vault>> {
+    let vault =
+        if secrets.key.is_some() { wiring::vault::of(secrets, random)? } else { XChaChaVault::ephemeral(random)? };
+    Ok(Arc::new(vault))
 }
 
 /// As the settings say, but for receivers on this machine.

@@ -57,7 +57,7 @@ mod tests {
             (RedisError::from((ErrorKind::AuthenticationFailed, "no")), FaultKind::Permanent),
             (RedisError::from((ErrorKind::Server(ServerErrorKind::ClusterDown), "down")), FaultKind::Transient),
             (RedisError::from((ErrorKind::Server(ServerErrorKind::Moved), "moved")), FaultKind::Transient),
-            (RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut)), FaultKind::Transient),
+            (RedisError::from(io::Error::from(io::ErrorKind::TimedOut)), FaultKind::Transient),
         ];
         for (error, expected) in cases {
             let told = error.to_string();

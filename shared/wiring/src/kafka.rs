@@ -68,7 +68,7 @@ fn auth(kafka: &Kafka, clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
                 password: kafka.password.clone().ok_or_else(|| needed("kafka.password"))?,
             }))
         }
-        KafkaAuth::Iam => iam(clock),
+        KafkaAuth::Iam => iam(kafka, clock),
     }
 }
 
@@ -91,16 +91,17 @@ async fn brokers_of(_arn: &str, _: &Security) -> Result<Vec<String>, WiringError
     Err(WiringError::Lacking { key: "kafka.cluster_arn", feature: "msk" })
 }
 
-/// With the identity of the process, in the region that its AWS settings name.
+/// With the identity of the process, in the region of the cluster or, where brokers are named, that its AWS settings name.
 #[cfg(feature = "iam")]
 #[expect(clippy::unnecessary_wraps, reason = "a build without it fails")]
-fn iam(clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
-    Ok(Auth::Tokens(Arc::new(log_kafka::IamTokens::of_process(None, clock))))
+fn iam(kafka: &Kafka, clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
+    let region = kafka.cluster_arn.as_deref().and_then(|arn| arn.split(':').nth(3));
+    Ok(Auth::Tokens(Arc::new(log_kafka::IamTokens::of_process(region.map(str::to_owned), clock))))
 }
 
 #[cfg(not(feature = "iam"))]
-fn iam(_: Arc<dyn Clock>) -> Result<Auth, WiringError> {
-    Err(WiringError::lacking("kafka.auth", "iam"))
+fn iam(_: &Kafka, _clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
+    Err(WiringError::Lacking { key: "kafka.auth", feature: "iam" })
 }
 
 fn topics(names: &settings::Topics) -> TopicNames {

@@ -23,7 +23,7 @@ pub mod sender;
 mod unused;
 mod use_cases;
 #[cfg(feature = "vault")]
-mod vault;
+pub mod vault;
 
 #[cfg(all(feature = "kafka", feature = "redis"))]
 pub use connect::{ConnectError, connect};
@@ -31,5 +31,3 @@ pub use error::WiringError;
 pub use policy::{health_urls, policy};
 pub use unused::{Unused, unused};
 pub use use_cases::{Stores, UseCases};
-#[cfg(feature = "vault")]
-pub use vault::vault;

@@ -3,25 +3,39 @@
 use std::sync::Arc;
 
 use delivery::ports::time::Random;
-use delivery::ports::vault::Vault;
-use settings::Settings;
+use domain::Secret;
+use settings::Secrets;
 use vault_xchacha::XChaChaVault;
 
 use crate::error::WiringError;
 
-/// The vault of the configured keys. Without any it has a key of its own, and nothing that it seals outlives the process:
-/// whoever writes to a log or a store that does must insist on `secrets.key`.
+/// The key that seals, for those who let secrets reach Kafka or Redis.
 ///
 /// # Errors
-/// The key that cannot be used.
-pub fn vault(settings: &Settings, random: Arc<dyn Random>) -> Result<Arc<dyn Vault>, WiringError> {
-    let secrets = &settings.secrets;
-    let vault = match &secrets.key {
-        Some(key) => XChaChaVault::new(key, &secrets.previous_keys, random),
-        None => XChaChaVault::ephemeral(random),
+/// When there is none: what is sealed could be read by no other server, nor by this one after its next start.
+pub fn key(secrets: &Secrets) -> Result<&Secret, WiringError> {
+    let missing = || {
+        let problem = "is not set (HOWK_SECRETS_KEY): signing secrets and headers are sealed with it before they reach \
+                       Kafka and Redis. Give every server and function the same key of 32 characters or more, such as \
+                       `openssl rand -base64 32` prints";
+        WiringError::key("secrets.key", problem)
     };
-    match vault {
-        Ok(vault) => Ok(Arc::new(vault)),
-        Err(error) => Err(WiringError::key("secrets.key", error.to_string())),
-    }
+    secrets.key.as_ref().ok_or_else(missing)
+}
+
+/// The vault of the configured keys.
+///
+/// # Errors
+/// As [`key`], or when a key cannot be used.
+pub fn of(secrets: &Secrets, random: Arc<dyn Random>) -> Result<XChaChaVault, WiringError> {
+    let vault = XChaChaVault::new(key(secrets)?, &secrets.previous_keys, random);
+    vault.map_err(|fault| WiringError::key("secrets.key", fault.to_string()))
+}
+
+/// A vault with a key of its own, for those who neither seal nor unseal anything and need not hold the deployment's.
+///
+/// # Errors
+/// When no key can be derived.
+pub fn keyless(random: Arc<dyn Random>) -> Result<XChaChaVault, WiringError> {
+    XChaChaVault::ephemeral(random).map_err(|fault| WiringError::key("secrets.key", fault.to_string()))
 }

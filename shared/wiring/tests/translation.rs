@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use clock_system::SystemRandom;
 use delivery::ports::time::Clock;
-use domain::{Endpoint, Timestamp};
+use delivery::ports::vault::Vault;
+use domain::{ConfigId, Endpoint, Secret, Timestamp};
 use futures::executor::block_on;
 use log_kafka::Auth;
 use sender_http::{HttpSender, PrivateAddresses};
 use settings::{Settings, Sources};
 use store_redis::{Login, Topology};
+use vault_xchacha::XChaChaVault;
 
 struct NoClock;
 
@@ -35,6 +38,10 @@ fn clock() -> Arc<dyn Clock> {
     Arc::new(NoClock)
 }
 
+fn vault() -> Arc<dyn Vault> {
+    Arc::new(XChaChaVault::ephemeral(Arc::new(SystemRandom)).expect("a vault"))
+}
+
 #[test]
 fn the_defaults_can_be_put_to_use() {
     let settings = settings(&[]);
@@ -50,7 +57,7 @@ fn the_defaults_can_be_put_to_use() {
     assert_eq!(redis.retention, store_redis::Retention::default());
     let sender = wiring::sender::config(&settings);
     assert_eq!(sender, sender_http::SenderConfig::default());
-    HttpSender::new(sender).expect("it can be built");
+    HttpSender::new(sender, vault()).expect("it can be built");
 }
 
 #[test]
@@ -188,6 +195,22 @@ fn who_may_call_is_as_set() {
     assert!(matches!(wiring::api::auth(&with_keys), Ok(http_api::Auth::Keys(keys)) if keys.len() == 1));
     assert!(matches!(wiring::api::auth(&settings(&[])), Ok(http_api::Auth::None)));
     assert_eq!(wiring::api::limits(&settings(&[("HOWK_API_MAX_REQUEST_SIZE", "2048")])).body_bytes_max, 2048);
+}
+
+#[test]
+fn a_vault_needs_a_key() {
+    let random = || Arc::new(SystemRandom);
+    let missing = wiring::vault::of(&settings(&[]).secrets, random()).expect_err("no key");
+    assert!(missing.to_string().contains("HOWK_SECRETS_KEY"), "{missing}");
+    let old = settings(&[("HOWK_SECRETS_KEY", "the old key of 32 characters or more")]);
+    let new = settings(&[
+        ("HOWK_SECRETS_KEY", "the new key of 32 characters or more"),
+        ("HOWK_SECRETS_PREVIOUS_KEYS", "the old key of 32 characters or more"),
+    ]);
+    let tenant = ConfigId::parse("acme").expect("a config id");
+    let sealed = wiring::vault::of(&old.secrets, random()).expect("a vault").seal(&tenant, &Secret::new("s"));
+    let vault = wiring::vault::of(&new.secrets, random()).expect("a vault");
+    assert_eq!(vault.unseal(&tenant, &sealed.expect("a seal")), Ok(Secret::new("s")));
 }
 
 #[test]

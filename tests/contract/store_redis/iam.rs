@@ -9,6 +9,7 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use delivery::ports::recovery::Recovery;
 use delivery::ports::time::Clock;
 use domain::{Secret, Timestamp};
+use futures::future::join;
 use futures::stream::StreamExt;
 use store_redis::{Cache, IamLogins, Login, LoginSource, RedisConfig, RedisStore};
 use testkit::clock::ManualClock;
@@ -109,13 +110,15 @@ fn a_connection_is_logged_in_anew_in_time() {
         let logins = IamLogins::of_provider(group(), "howk-user".to_owned(), told, identity(None, None));
         let mut logins = logins.logins();
         logins.next().await.expect("the first comes at once").expect("it is signed");
-        let next = tokio::spawn(async move { logins.next().await });
-        while clock.sleepers() == 0 {
-            tokio::task::yield_now().await;
-        }
-        let wake = clock.advance_to_next_wake().expect("it waits");
+        let until_it_waits = async {
+            while clock.sleepers() == 0 {
+                tokio::task::yield_now().await;
+            }
+            clock.advance_to_next_wake().expect("it waits")
+        };
+        let (next, wake) = join(logins.next(), until_it_waits).await;
         assert_eq!(wake.since(NOON), Duration::from_hours(6));
-        let (_, token) = next.await.expect("it ends").expect("there is always a next").expect("it is signed");
+        let (_, token) = next.expect("there is always a next").expect("it is signed");
         assert!(token.reveal().contains("X-Amz-Date=20260501T180000Z"), "fresh: {}", token.reveal());
     });
 }

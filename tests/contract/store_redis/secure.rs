@@ -18,7 +18,7 @@ async fn setting(name: &str) -> String {
     let mut cmd = redis::cmd("CONFIG");
     let told: Vec<String> = cmd.arg("GET").arg(name).query_async(&mut admin().await).await.expect("Redis answers");
     let value = told.into_iter().nth(1).filter(|value| !value.is_empty() && value != "0");
-    value.unwrap_or_else(|| panic!("this Redis has no {name}: start it with localstack/services up"))
+    value.expect("this Redis has TLS: start it with localstack/services up")
 }
 
 /// A store of its own, over TLS.

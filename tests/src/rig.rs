@@ -1,0 +1,21 @@
+//! A rig for fault runs on the real thing: Kafka and Redis of its own, howk's processes, receivers over HTTP, and the
+//! books that are balanced at the end.
+//!
+//! What is put to the test stands behind [`installation::Installation`]; everything else is the same for every tier.
+
+pub mod books;
+pub mod fault;
+pub mod installation;
+pub mod ledger;
+pub mod load;
+pub mod pair;
+pub mod receiver;
+pub mod run;
+pub mod servers;
+pub mod traces;
+
+/// Chooses the TLS of this process, which an HTTP client needs even where it speaks none.
+pub fn choose_tls() {
+    // Another test of this process may have chosen already; any will do.
+    rustls::crypto::ring::default_provider().install_default().ok();
+}

@@ -1,0 +1,20 @@
+//! What is put to the test: howk, in whatever processes it runs.
+
+use crate::rig::pair::Signal;
+
+/// howk in some number of processes on the pair's Kafka and Redis.
+///
+/// Contract: a process that was ended can be started again under its number; starting returns at once.
+pub trait Installation: Send + Sync {
+    /// How many processes can be struck. They are counted from 0.
+    fn processes(&self) -> usize;
+
+    /// Where to post and to ask, such as `http://127.0.0.1:8080`; `turn` spreads callers over the places.
+    fn api(&self, turn: usize) -> String;
+
+    /// Does something to a process; after [`Signal::Kill`] and [`Signal::Terminate`] it has ended when this returns.
+    fn signal(&self, process: usize, signal: Signal);
+
+    /// Starts a process that has ended.
+    fn start(&self, process: usize);
+}

@@ -1,0 +1,235 @@
+//! A whole run: load, faults, the wait for the end, and the books.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use clock_system::SystemClock;
+use delivery::ports::log::Log;
+use delivery::ports::schedule::Schedule;
+use delivery::ports::time::Clock;
+use domain::{Timestamp, Topic};
+use futures::stream::{self, StreamExt};
+use store_redis::{RedisConfig, RedisStore, Topology};
+use tokio::sync::watch;
+
+use crate::rig::books::{Balance, balance};
+use crate::rig::fault::{self, Targets};
+use crate::rig::installation::Installation;
+use crate::rig::ledger::Ledger;
+use crate::rig::load::{self, Accepted, End, Load};
+use crate::rig::pair::{Pair, say};
+use crate::rig::receiver::Receiver;
+
+/// How long nothing may come to an end before the rest counts as stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(90);
+/// How long leases may last at rest: the longest claim, and some.
+const REST_AFTER: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Statuses asked for at once.
+const ASKED_AT_ONCE: usize = 32;
+
+/// How large a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// What everything is drawn from.
+    pub seed: u64,
+    /// Webhooks.
+    pub webhooks: usize,
+    /// Faults.
+    pub faults: usize,
+    /// How long Kafka stays stopped.
+    pub kafka_down: Duration,
+}
+
+/// What a run works with.
+pub struct Stage {
+    /// What is put to the test.
+    pub howk: Arc<dyn Installation>,
+    /// Its Kafka and Redis.
+    pub pair: Pair,
+    /// Its receivers.
+    pub receiver: Arc<Receiver>,
+    /// Its log.
+    pub ledger: Ledger,
+}
+
+impl std::fmt::Debug for Stage {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Stage").field("pair", &self.pair).finish_non_exhaustive()
+    }
+}
+
+impl Stage {
+    /// Posts and strikes at the same time, waits until everything has ended, and balances the books.
+    ///
+    /// # Panics
+    /// When something does not come to an end.
+    pub async fn run(&mut self, size: Size) -> Balance {
+        let clock = SystemClock;
+        let began_at = clock.now();
+        let schedule = fault::draw(size.seed, size.faults, size.kafka_down);
+        let (done, _) = watch::channel(0);
+        let (allow, allowed) = watch::channel(0);
+        let load = Load {
+            name: format!("run-{}", size.seed),
+            planned: load::plan(size.seed, size.webhooks, &self.receiver),
+            allowed,
+            refused: AtomicU64::new(0),
+        };
+        let log = Arc::clone(&self.ledger.log);
+        let targets = Targets::new(Arc::clone(&self.howk), self.pair.clone(), Arc::clone(&self.receiver), log);
+        let (accepted, (), ()) = futures::join!(
+            load.post(&*self.howk),
+            async {
+                targets.strike_all(&schedule, &done).await;
+            },
+            pace(&done, &allow, size)
+        );
+        let (posted_at, refused) = (clock.now(), load.refused.load(Ordering::Relaxed));
+        say(&format!("{} accepted, {refused} times refused, in {:?}", accepted.len(), posted_at.since(began_at)));
+        self.wait_for_the_end(&accepted).await;
+        say(&format!("all ended {:?} later", clock.now().since(posted_at)));
+        self.wait_for_rest().await;
+        self.check_statuses(&accepted).await;
+        self.ledger.read_on().await.unwrap();
+        balance(&accepted, &self.receiver.requests(), &self.ledger.entries)
+    }
+
+    /// Waits until every accepted webhook has ended, by the log.
+    ///
+    /// # Panics
+    /// When nothing happens for long and some have not.
+    pub async fn wait_for_the_end(&mut self, accepted: &[Accepted]) {
+        let clock = SystemClock;
+        let mut moved_at = clock.now();
+        loop {
+            match self.ledger.read_on().await {
+                Ok(0) => {}
+                Ok(_) => moved_at = clock.now(),
+                Err(fault) => say(&format!("the log cannot be read: {fault}")),
+            }
+            let waiting = self.waiting(accepted);
+            if waiting.is_empty() {
+                return;
+            }
+            if clock.now().since(moved_at) > STUCK_AFTER {
+                self.fail_with(&waiting).await;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn waiting<'a>(&self, accepted: &'a [Accepted]) -> Vec<&'a Accepted> {
+        let has_ended =
+            |one: &&Accepted| self.ledger.entries.get(&one.id).is_some_and(super::ledger::Entry::has_ended);
+        accepted.iter().filter(|one| !has_ended(one)).collect()
+    }
+
+    async fn fail_with(&self, waiting: &[&Accepted]) -> ! {
+        let mut stuck = Vec::new();
+        for one in waiting.iter().take(5) {
+            let status = ask(&self.howk.api(0), &format!("/webhooks/{}/status", one.id)).await;
+            stuck.push(format!("{one:?}: {status:?}, recorded {:?}", self.ledger.entries.get(&one.id)));
+        }
+        panic!("DL-1: {} webhooks have not ended, such as\n{}", waiting.len(), stuck.join("\n"));
+    }
+
+    /// Waits until nothing is left of the work: no record unsettled, nothing due, no lease (LN-1).
+    ///
+    /// # Panics
+    /// When something stays.
+    pub async fn wait_for_rest(&self) {
+        let store = self.store().await;
+        let clock = SystemClock;
+        let give_up_at = clock.now().plus(REST_AFTER);
+        loop {
+            let lag = self.lag().await;
+            let depth = store.depth(clock.now()).await.unwrap().waiting;
+            let leases = self.leases(clock.now());
+            if (lag, depth, leases.len()) == (0, 0, 0) {
+                return;
+            }
+            assert!(
+                clock.now() < give_up_at,
+                "not at rest: {lag} unsettled, {depth} in the due set, leases {leases:?}"
+            );
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The store itself, beside howk.
+    ///
+    /// # Panics
+    /// When Redis does not answer.
+    pub async fn store(&self) -> RedisStore {
+        let config =
+            RedisConfig { nodes: vec![self.pair.redis()], topology: Topology::Cluster, ..RedisConfig::default() };
+        RedisStore::connect(config).await.unwrap()
+    }
+
+    /// Records of the lanes that are not settled.
+    ///
+    /// # Panics
+    /// When Kafka does not answer.
+    pub async fn lag(&self) -> u64 {
+        let log = &self.ledger.log;
+        log.lag(Topic::Pending).await.unwrap() + log.lag(Topic::Slow).await.unwrap()
+    }
+
+    /// Leases that have not run out, by their key.
+    ///
+    /// # Panics
+    /// When Redis does not answer.
+    pub fn leases(&self, now: Timestamp) -> BTreeMap<String, u64> {
+        let mut connection = self.pair.connection();
+        let keys: Vec<String> = redis::cmd("KEYS").arg("*:inflight").query(&mut connection).unwrap();
+        let alive = keys.into_iter().map(|key| {
+            let mut count = redis::cmd("ZCOUNT");
+            count.arg(&key).arg(format!("({}", now.as_ms())).arg("+inf");
+            let count: u64 = count.query(&mut connection).unwrap();
+            (key, count)
+        });
+        alive.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// What howk answers about every webhook is what became of it.
+    async fn check_statuses(&self, accepted: &[Accepted]) {
+        let wrong: Vec<String> = stream::iter(accepted.iter().enumerate())
+            .map(|(number, one)| async move {
+                let answer = ask(&self.howk.api(number), &format!("/webhooks/{}/status", one.id)).await;
+                let wanted = if one.planned.end == End::Delivered { "delivered" } else { "exhausted" };
+                let state = answer.as_ref().map(|answer| answer["state"].clone());
+                (state != Some(wanted.into())).then(|| format!("{}: {answer:?}, not {wanted}", one.id))
+            })
+            .buffer_unordered(ASKED_AT_ONCE)
+            .filter_map(|wrong| async { wrong })
+            .collect()
+            .await;
+        assert!(wrong.is_empty(), "{} statuses are wrong, such as {:#?}", wrong.len(), &wrong[..wrong.len().min(5)]);
+    }
+}
+
+/// Lets the load go on with the faults, so that all of it meets some of them.
+async fn pace(done: &watch::Sender<usize>, allow: &watch::Sender<usize>, size: Size) {
+    let mut done = done.subscribe();
+    loop {
+        let over = *done.borrow_and_update();
+        allow.send_replace(if over >= size.faults {
+            size.webhooks
+        } else {
+            size.webhooks * (over + 1) / (size.faults + 1)
+        });
+        if over >= size.faults || done.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Asks howk for JSON; `None` when there is no answer of status 200.
+pub async fn ask(api: &str, path: &str) -> Option<serde_json::Value> {
+    let answer = reqwest::get(format!("{api}{path}")).await.ok()?;
+    (answer.status() == 200).then_some(())?;
+    serde_json::from_str(&answer.text().await.ok()?).ok()
+}

@@ -1,0 +1,232 @@
+//! howk as servers without Lambda: the built `howk-dev`, in so many processes.
+
+use std::fs::{File, OpenOptions};
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+use log_kafka::TopicNames;
+use parking_lot::Mutex;
+
+use crate::rig::installation::Installation;
+use crate::rig::pair::{Pair, Signal, signal};
+
+/// How long the servers may take to be ready.
+const PATIENCE: u32 = 600;
+const PAUSE: Duration = Duration::from_millis(100);
+/// What the servers seal secrets with.
+const SECRETS_KEY: &str = "a key for fault runs, which guard no secrets";
+
+/// How the servers are set up.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// How many there are.
+    pub count: usize,
+    /// What their topics and groups begin with: a run of its own on a shared Kafka.
+    pub prefix: String,
+    /// Settings, by the name of their variable.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+impl Setup {
+    /// Servers whose times are short, so that much happens in little time.
+    pub fn quick(count: usize, prefix: &str) -> Self {
+        let settings = [
+            ("HOWK_RETRY_BASE_DELAY", "200ms"),
+            ("HOWK_RETRY_MAX_DELAY", "2s"),
+            ("HOWK_DELIVERY_FAST_TIMEOUT", "600ms"),
+            ("HOWK_DELIVERY_TIMEOUT", "2s"),
+            ("HOWK_CIRCUIT_BREAKER_RECOVERY_TIMEOUT", "500ms"),
+            ("HOWK_SCHEDULER_POLL_INTERVAL", "200ms"),
+            ("HOWK_SCHEDULER_LOCK_TIMEOUT", "3s"),
+            ("HOWK_CONCURRENCY_SLOW_LANE_RATE", "1000"),
+            ("HOWK_KAFKA_PER_KEY_PARALLELISM", "16"),
+            ("HOWK_KAFKA_PRODUCER_LINGER_MS", "1"),
+            ("HOWK_KAFKA_GROUP_SESSION_TIMEOUT", "6s"),
+            ("HOWK_KAFKA_GROUP_HEARTBEAT_INTERVAL", "1s"),
+            ("HOWK_KAFKA_GROUP_REBALANCE_TIMEOUT", "6s"),
+            ("HOWK_REDIS_DIAL_TIMEOUT", "1s"),
+            ("HOWK_REDIS_READ_TIMEOUT", "1s"),
+            ("HOWK_REDIS_WRITE_TIMEOUT", "1s"),
+            ("HOWK_LOG_LEVEL", "info"),
+        ];
+        let settings = settings.map(|(name, value)| (name, value.to_owned())).to_vec();
+        Self { count, prefix: prefix.to_owned(), settings }
+    }
+
+    /// The same with another setting.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.settings.retain(|(known, _)| *known != name);
+        self.settings.push((name, value.to_owned()));
+        self
+    }
+
+    /// What the topics are called.
+    pub fn topics(&self) -> TopicNames {
+        TopicNames::prefixed(&self.prefix)
+    }
+
+    /// The consumer group of the fast lane.
+    pub fn group(&self) -> String {
+        format!("{}howk-workers", self.prefix)
+    }
+}
+
+/// Server processes, killed when this is dropped.
+#[derive(Debug)]
+pub struct Servers {
+    setup: Setup,
+    binary: PathBuf,
+    folder: PathBuf,
+    places: Vec<Place>,
+    brokers: String,
+    redis: String,
+}
+
+#[derive(Debug)]
+struct Place {
+    port: u16,
+    process: Mutex<Option<Child>>,
+}
+
+impl Servers {
+    /// Starts them all and waits until each is ready.
+    ///
+    /// # Panics
+    /// When the binary was not built, or a server does not get ready.
+    pub async fn start(pair: &Pair, setup: Setup) -> Self {
+        let servers = Self::new(pair, setup);
+        for process in 0..servers.places.len() {
+            servers.start(process);
+        }
+        for process in 0..servers.places.len() {
+            servers.ready(process).await;
+        }
+        servers
+    }
+
+    /// The same, none of them started yet.
+    ///
+    /// # Panics
+    /// When the binary was not built.
+    pub fn new(pair: &Pair, setup: Setup) -> Self {
+        let place = |process| Place { port: pair.port(process), process: Mutex::default() };
+        Self {
+            binary: binary(),
+            folder: pair.folder().to_owned(),
+            places: (0..setup.count).map(place).collect(),
+            brokers: pair.brokers(),
+            redis: pair.redis(),
+            setup,
+        }
+    }
+
+    /// How they are set up.
+    pub const fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Waits until a server is ready: the hot state is whole, log and store answer.
+    ///
+    /// # Panics
+    /// When it does not get ready.
+    pub async fn ready(&self, process: usize) {
+        let url = format!("{}/ready", self.api(process));
+        for _ in 0..PATIENCE {
+            if reqwest::get(&url).await.is_ok_and(|answer| answer.status() == 200) {
+                return;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        panic!("server {process} did not get ready; the end of its log:\n{}", self.last_words(process));
+    }
+
+    /// The id of a server's process, if it runs.
+    pub fn process(&self, process: usize) -> Option<u32> {
+        self.places[process].process.lock().as_ref().map(Child::id)
+    }
+
+    /// What a server has logged in all its lives.
+    pub fn log(&self, process: usize) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.log_path(process)).unwrap_or_default()).into_owned()
+    }
+
+    fn last_words(&self, process: usize) -> String {
+        let log = self.log(process);
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+
+    fn log_path(&self, process: usize) -> PathBuf {
+        self.folder.join(format!("{}server-{process}.log", self.setup.prefix))
+    }
+
+    fn log_file(&self, process: usize) -> File {
+        OpenOptions::new().create(true).append(true).open(self.log_path(process)).unwrap()
+    }
+}
+
+impl Installation for Servers {
+    fn processes(&self) -> usize {
+        self.places.len()
+    }
+
+    fn api(&self, turn: usize) -> String {
+        format!("http://127.0.0.1:{}", self.places[turn % self.places.len()].port)
+    }
+
+    fn signal(&self, process: usize, what: Signal) {
+        let mut place = self.places[process].process.lock();
+        let Some(running) = place.as_mut() else { return };
+        signal(running.id(), what);
+        if matches!(what, Signal::Kill | Signal::Terminate) {
+            running.wait().unwrap();
+            *place = None;
+        }
+    }
+
+    fn start(&self, process: usize) {
+        let place = &self.places[process];
+        let topics = self.setup.topics();
+        let names = [
+            ("HOWK_KAFKA_TOPICS_PENDING", topics.pending),
+            ("HOWK_KAFKA_TOPICS_SLOW", topics.slow),
+            ("HOWK_KAFKA_TOPICS_RESULTS", topics.results),
+            ("HOWK_KAFKA_TOPICS_DEADLETTER", topics.deadletter),
+            ("HOWK_KAFKA_TOPICS_STATE", topics.state),
+            ("HOWK_KAFKA_TOPICS_SCRIPTS", topics.scripts),
+        ];
+        let child = Command::new(&self.binary)
+            .args(["--port", &place.port.to_string(), "--kafka", &self.brokers, "--redis", &self.redis])
+            .env_clear()
+            .envs(names)
+            .env("HOWK_KAFKA_CONSUMER_GROUP", self.setup.group())
+            .env("HOWK_SECRETS_KEY", SECRETS_KEY)
+            .envs(self.setup.settings.iter().map(|(name, value)| (name, value)))
+            .stderr(self.log_file(process))
+            .spawn()
+            .unwrap();
+        *place.process.lock() = Some(child);
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for process in 0..self.places.len() {
+            self.signal(process, Signal::Kill);
+        }
+    }
+}
+
+/// The server that was built beside this test.
+fn binary() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let binary = test.ancestors().nth(2).unwrap().join("howk-dev");
+    assert!(
+        binary.exists(),
+        "{} is missing: build it with `cargo build -p howk-dev --features services`",
+        binary.display()
+    );
+    binary
+}

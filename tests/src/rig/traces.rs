@@ -1,0 +1,102 @@
+//! Everything that howk has written to Kafka and Redis, byte for byte: what somebody who got at the disks would read.
+
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaError;
+use rdkafka::message::{BorrowedMessage, Headers, Message};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+use redis::{Commands, Connection, Value};
+
+use crate::rig::pair::Pair;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What every frame of zstd begins with.
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// The key, the value and the headers of every record of these topics.
+///
+/// # Panics
+/// When they cannot be read.
+pub fn records(pair: &Pair, topics: &[String]) -> Vec<Vec<u8>> {
+    topics.iter().flat_map(|topic| of_topic(pair, topic)).collect()
+}
+
+fn of_topic(pair: &Pair, topic: &str) -> Vec<Vec<u8>> {
+    let mut client = ClientConfig::new();
+    client.set("bootstrap.servers", pair.brokers()).set("group.id", "traces").set("enable.partition.eof", "true");
+    let consumer: BaseConsumer = client.create().unwrap();
+    let metadata = consumer.fetch_metadata(Some(topic), PATIENCE).unwrap();
+    let mut places = TopicPartitionList::new();
+    for partition in metadata.topics()[0].partitions() {
+        places.add_partition_offset(topic, partition.id(), Offset::Beginning).unwrap();
+    }
+    consumer.assign(&places).unwrap();
+    let (mut found, mut open) = (Vec::new(), places.count());
+    // The last offsets of a compacted topic may hold nothing: an end is told, not counted.
+    while open > 0 {
+        match consumer.poll(PATIENCE).unwrap() {
+            Err(KafkaError::PartitionEOF(_)) => open -= 1,
+            polled => keep(&polled.unwrap(), &mut found),
+        }
+    }
+    found
+}
+
+fn keep(record: &BorrowedMessage<'_>, found: &mut Vec<Vec<u8>>) {
+    found.extend([record.key(), record.payload()].into_iter().flatten().map(<[u8]>::to_vec));
+    let headers = record.headers().into_iter().flat_map(Headers::iter);
+    found.extend(headers.map(|header| header.value.unwrap_or_default().to_vec()));
+}
+
+/// The name and everything in the value of every key of Redis, also as it reads unpacked.
+///
+/// # Panics
+/// When Redis does not answer.
+pub fn values(pair: &Pair) -> Vec<Vec<u8>> {
+    let mut redis = pair.connection();
+    let keys: Vec<Vec<u8>> = redis.keys("*").unwrap();
+    let mut found = Vec::new();
+    for key in keys {
+        flatten(of_key(&mut redis, &key), &mut found);
+        found.push(key);
+    }
+    let unpacked: Vec<_> = found.iter().filter_map(|bytes| unpack(bytes)).collect();
+    found.extend(unpacked);
+    found
+}
+
+fn of_key(redis: &mut Connection, key: &[u8]) -> Value {
+    let kind: String = redis::cmd("TYPE").arg(key).query(redis).unwrap();
+    match kind.as_str() {
+        "string" => redis.get(key),
+        "hash" => redis.hgetall(key),
+        "set" => redis.smembers(key),
+        "zset" => redis.zrange(key, 0, -1),
+        other => panic!("{} is a {other}, which nothing here writes", String::from_utf8_lossy(key)),
+    }
+    .unwrap()
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "Redis answers these questions with strings and collections of them"
+)]
+fn flatten(value: Value, found: &mut Vec<Vec<u8>>) {
+    match value {
+        Value::BulkString(bytes) => found.push(bytes),
+        Value::SimpleString(text) => found.push(text.into_bytes()),
+        Value::Array(items) | Value::Set(items) => items.into_iter().for_each(|item| flatten(item, found)),
+        Value::Map(pairs) => pairs.into_iter().for_each(|(name, value)| {
+            flatten(name, found);
+            flatten(value, found);
+        }),
+        other => found.push(format!("{other:?}").into_bytes()),
+    }
+}
+
+fn unpack(bytes: &[u8]) -> Option<Vec<u8>> {
+    let begin = bytes.windows(ZSTD.len()).position(|window| window == ZSTD)?;
+    Some(zstd::decode_all(&bytes[begin..]).unwrap())
+}
