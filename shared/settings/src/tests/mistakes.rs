@@ -136,7 +136,7 @@ fn bounds_of_the_release_window_and_concurrency() {
 
 #[test]
 fn a_function_is_told_of_everything_that_nobody_decided() {
-    let decided: [&[_]; 4] = [&["api.auth"], &["kafka.brokers", "kafka.username"], &["redis.addr"], &["api.port"]];
+    let decided: [&[_]; 4] = [&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["api.port"]];
     let (yaml, pairs) = ("api: {auth: none, port: no}", [("HOWK_REDIS_ADDR", ""), ("HOWK_RETRY_JITTER", "2")]);
     let errors = assemble(found(yaml), variables(&pairs), &decided).expect_err("three");
     let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
@@ -144,7 +144,11 @@ fn a_function_is_told_of_everything_that_nobody_decided() {
     assert!(port.starts_with("HOWK_API_PORT (api.port): no is not a whole number"), "{port}");
     assert!(jitter.starts_with("HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{jitter}");
     let undecided = "and a function has no default for it";
-    let instead = "is not set, nor is kafka.username,";
-    assert_eq!(*brokers, format!("HOWK_KAFKA_BROKERS (kafka.brokers): {instead} {undecided}: a list of host:port"));
-    assert_eq!(*addr, format!("HOWK_REDIS_ADDR (redis.addr): is not set, {undecided}: host:port"));
+    let host = "a host and a port, such as localhost:9092";
+    let instead = "is not set, nor is kafka.cluster_arn,";
+    assert_eq!(
+        *brokers,
+        format!("HOWK_KAFKA_BROKERS (kafka.brokers): {instead} {undecided}: a list, each item {host}")
+    );
+    assert_eq!(*addr, format!("HOWK_REDIS_ADDR (redis.addr): is not set, {undecided}: {host}"));
 }
