@@ -54,13 +54,11 @@ impl Front {
     pub async fn answer(&self, request: Request) -> Response<Body> {
         let Ok(answer) = self.router.clone().oneshot(request).await;
         let (parts, body) = answer.into_parts();
-        match axum::body::to_bytes(body, ANSWER_BYTES_MAX).await {
-            Ok(bytes) => Response::from_parts(parts, Body::from(bytes.to_vec())),
-            Err(_) => {
-                let mut too_large = Response::new(Body::Empty);
-                *too_large.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-                too_large
-            }
-        }
+        let Ok(bytes) = axum::body::to_bytes(body, ANSWER_BYTES_MAX).await else {
+            let mut too_large = Response::new(Body::Empty);
+            *too_large.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            return too_large;
+        };
+        Response::from_parts(parts, Body::from(bytes.to_vec()))
     }
 }

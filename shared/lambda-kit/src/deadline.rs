@@ -25,7 +25,7 @@ mod tests {
     #[test]
     fn a_deadline_that_cannot_be_meant_falls_back() {
         let now = Timestamp::from_ms(1_769_860_800_000);
-        let fallback = Duration::from_secs(60);
+        let fallback = Duration::from_mins(1);
         let at = |ms: u64| deadline(ms, now, fallback).as_ms() - now.as_ms();
         assert_eq!(at(now.as_ms() + 1), 1);
         assert_eq!(at(now.as_ms() + 900_000), 900_000, "15 minutes");

@@ -1,8 +1,8 @@
-//! Metrics as lines in CloudWatch's embedded metric format, which the platform turns into metrics.
+//! Metrics as lines in `CloudWatch`'s embedded metric format, which the platform turns into metrics.
 //!
 //! The recorder keeps what was counted since the last flush; the end of each invocation flushes it. Counters are written
 //! as what was added, gauges as they stand, histograms as their values. One document holds one set of dimensions, so
-//! each set of labels has a line of its own. Absent: percentiles, which CloudWatch takes from the values.
+//! each set of labels has a line of its own. Absent: percentiles, which `CloudWatch` takes from the values.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

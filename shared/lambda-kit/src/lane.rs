@@ -93,20 +93,23 @@ impl Handler for LaneHandler {
         let invocation = Invocation { owner, lane: self.lane, deadline: Some(invoked.until) };
         let handed_over = records.len();
         let worked = self.batch.work_off(records, &invocation).await;
-        match &worked {
-            Worked::Off => tracing::debug!(records = handed_over, "worked off"),
-            Worked::Late(rest) => tracing::warn!(records = handed_over, left = rest.len(), "no time for all of it"),
-            Worked::Failed(rest, fault) => {
-                tracing::error!(
-                    records = handed_over,
-                    left = rest.len(),
-                    fault = fault.chain(),
-                    "not all was settled"
-                );
-            }
-        }
+        let (left, fault) = match &worked {
+            Worked::Off => (0, None),
+            Worked::Late(rest) => (rest.len(), None),
+            Worked::Failed(rest, fault) => (rest.len(), Some(fault.chain())),
+        };
+        note(handed_over, left, fault);
         let deliver = &self.batch.deliver;
         deliver.stats.flush_within(&*deliver.clock, STATS_PATIENCE).await;
         self.answer(worked).await
+    }
+}
+
+/// An operator's line about a batch: an error when howk could not do its part.
+fn note(records: usize, left: usize, fault: Option<String>) {
+    match (left, fault) {
+        (0, None) => tracing::debug!(records, "a batch was worked off"),
+        (left, None) => tracing::warn!(records, left, "no time for all of a batch"),
+        (left, Some(fault)) => tracing::error!(records, left, fault, "not all of a batch was settled"),
     }
 }

@@ -142,7 +142,8 @@ impl Settings {
         let named: Vec<_> = keys.iter().filter_map(|name| self.keys.iter().find(|key| key.path == *name)).collect();
         let Some((first, others)) = named.split_first() else { return };
         if named.iter().all(|key| key.origin == Origin::Default) {
-            let instead: String = others.iter().map(|key| format!(", nor is {}", key.path)).collect();
+            let instead: Vec<String> = others.iter().map(|key| format!(", nor is {}", key.path)).collect();
+            let instead = instead.concat();
             let problem = format!("is not set{instead}, and a function has no default for it: {}", first.allowed);
             reader.conflict(keys, problem);
         }

@@ -72,8 +72,8 @@ async fn the_trace_of_the_webhook_is_the_parent_of_its_requests() {
     send(&local_sender(), traced).await;
     send(&local_sender(), own).await;
     let requests = receiver.requests().await;
-    let traces: Vec<_> = requests.iter().map(|request| request.all("traceparent")).collect();
-    assert_eq!(traces, [["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"], ["the caller's own"]]);
+    let parents: Vec<_> = requests.iter().map(|request| request.all("traceparent")).collect();
+    assert_eq!(parents, [["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"], ["the caller's own"]]);
 }
 
 #[tokio::test]
