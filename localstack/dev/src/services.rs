@@ -14,7 +14,7 @@ use log_kafka::{Security, TopicNames};
 use settings::{Kafka, KafkaAuth, Redis, Settings};
 use store_redis::{Login, RedisConfig, RedisStore, Tls, Topology};
 
-use crate::system::Backend;
+use crate::system::{Backend, Lifetime};
 
 /// Members of each consumer group in one server: each works on one thread at a time.
 const MEMBERS: usize = 2;
@@ -41,6 +41,7 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
         stats: Arc::<RedisStore>::clone(&store),
         recovery: store,
         join: Arc::new(move |topic| join(&groups, topic)),
+        lifetime: Lifetime::Beyond,
     })
 }
 
