@@ -37,8 +37,10 @@ pub fn balance(accepted: &[Accepted], requests: &Requests, entries: &BTreeMap<We
         balance.count(entry, seen);
         let found = [ending(one, entry, seen), bounds(one, entry, seen), extras(entry, seen)];
         let wrong = found.into_iter().flatten().map(|what| {
-            format!("{} ({:?}, {} attempts at most): {what}; received {seen:?}, recorded {entry:?}", one.id,
-                one.planned.behaviour, one.planned.max_attempts)
+            format!(
+                "{} ({:?}, {} attempts at most): {what}; received {seen:?}, recorded {entry:?}",
+                one.id, one.planned.behaviour, one.planned.max_attempts
+            )
         });
         balance.mistakes.extend(wrong);
     }
@@ -94,7 +96,11 @@ fn bounds(one: &Accepted, entry: &Entry, seen: &BTreeMap<u32, u32>) -> Option<St
 fn extras(entry: &Entry, seen: &BTreeMap<u32, u32>) -> Option<String> {
     let is_explained = |number: u32| {
         let of_number = |attempt: &&Attempt| attempt.number == number;
-        entry.attempts.iter().filter(of_number).any(|attempt| matches!(attempt.cause, Cause::Takeover | Cause::Unclaimed))
+        entry
+            .attempts
+            .iter()
+            .filter(of_number)
+            .any(|attempt| matches!(attempt.cause, Cause::Takeover | Cause::Unclaimed))
     };
     let (number, count) = seen.iter().find(|(number, count)| **count > 1 && !is_explained(**number))?;
     Some(format!("{count} requests of attempt {number}, and no cause"))

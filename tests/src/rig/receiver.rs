@@ -37,6 +37,8 @@ pub enum Behaviour {
     Hangs,
     /// 200 after [`SLOW`].
     Slow,
+    /// 200 after so many milliseconds.
+    TakesAfter(u32),
     /// Nobody listens.
     Down,
     /// 503 while [`Receiver::suffer`] is on, else 200.
@@ -54,6 +56,7 @@ impl Behaviour {
             Self::Gone => "gone".to_owned(),
             Self::Hangs => "hangs".to_owned(),
             Self::Slow => "slow".to_owned(),
+            Self::TakesAfter(ms) => format!("takes-after/{ms}"),
             Self::Down => "down".to_owned(),
             Self::Suffers => "suffers".to_owned(),
         }
@@ -172,7 +175,9 @@ async fn receive(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap) ->
     let mut words = uri.path().split('/').skip(1);
     let (behaviour, argument) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     match behaviour {
-        "fails" if earlier < argument.parse().unwrap_or_default() => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        "fails" if earlier < argument.parse().unwrap_or_default() => {
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
         "broken" => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         "throttles" if earlier == 0 => (StatusCode::TOO_MANY_REQUESTS, [("retry-after", REST)]).into_response(),
         "refuses" => StatusCode::BAD_REQUEST.into_response(),
@@ -180,6 +185,10 @@ async fn receive(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap) ->
         "hangs" => std::future::pending().await,
         "slow" => {
             tokio::time::sleep(SLOW).await;
+            StatusCode::OK.into_response()
+        }
+        "takes-after" => {
+            tokio::time::sleep(Duration::from_millis(argument.parse().unwrap_or_default())).await;
             StatusCode::OK.into_response()
         }
         "suffers" if seen.suffering.load(Ordering::Relaxed) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
