@@ -3,10 +3,11 @@
 //! One consumer reads the partitions of one group member and commits the contiguous part that is settled. A record that
 //! cannot be settled is tried again in place; what is not settled at the end is not committed and comes again.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use delivery::Fault;
 use delivery::deliver::{Deliver, Handled, Invocation};
 use delivery::ports::log::{Feed, LogRecord};
 use delivery::rebuild::Rebuild;
@@ -20,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 const READ_MAX: usize = 256;
 /// Records that may be read and not settled.
 const UNSETTLED_MAX: usize = 1024;
+/// Bytes that may be; what one read brings may go beyond. A record that is worked on takes several times its bytes.
+const UNSETTLED_BYTES_MAX: usize = 16 << 20;
 /// The pauses before a record that was handed back, or a feed that failed, is tried again.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -68,7 +71,7 @@ impl Consumer {
                 Some((key, position)) = under_way.next() => backlog.settled(&key, position),
                 Some(()) = committing.next() => {}
                 () = self.stop.cancelled() => break,
-                records = &mut read, if backlog.unsettled() < UNSETTLED_MAX => {
+                records = &mut read, if backlog.has_room() => {
                     backlog.add(records);
                     read = self.read();
                 }
@@ -91,7 +94,9 @@ impl Consumer {
                         self.wait_until_whole().await;
                         return records;
                     }
-                    Err(fault) => tracing::warn!(%fault, "the log cannot be read; trying again"),
+                    Err(fault) => {
+                        tracing::warn!(%fault, cause = %cause(&fault), "the log cannot be read; trying again");
+                    }
                 }
                 pause = self.pause(pause).await;
             }
@@ -115,7 +120,7 @@ impl Consumer {
             match self.deliver.handle(record.clone(), &self.invocation).await {
                 Ok(Handled::Done) => return (key, Some(position)),
                 Ok(Handled::HandedBack(reason)) => tracing::debug!(?reason, ?position, "handed back; trying again"),
-                Err(fault) => tracing::warn!(%fault, ?position, "not settled; trying again"),
+                Err(fault) => tracing::warn!(%fault, cause = %cause(&fault), ?position, "not settled; trying again"),
             }
             pause = self.pause(pause).await;
         }
@@ -133,9 +138,14 @@ impl Consumer {
 
     async fn commit(&self, position: Position) {
         if let Err(fault) = self.feed.commit(position).await {
-            tracing::warn!(%fault, "not committed; these records may come again");
+            tracing::warn!(%fault, cause = %cause(&fault), "not committed; these records may come again");
         }
     }
+}
+
+/// What is behind a fault, for whoever has to do something about it.
+fn cause(fault: &Fault) -> String {
+    std::error::Error::source(fault).map(ToString::to_string).unwrap_or_default()
 }
 
 /// What was read and is not settled.
@@ -147,6 +157,7 @@ struct Backlog {
     /// What may be committed of each partition.
     to_commit: BTreeMap<u32, u64>,
     unsettled: usize,
+    unsettled_bytes: usize,
 }
 
 /// Records of one key are worked on in order: those of one tenant share one, a record that cannot be read stands alone.
@@ -173,14 +184,16 @@ struct Tenant {
 
 #[derive(Debug, Default)]
 struct Partition {
-    unsettled: BTreeSet<u64>,
+    /// The bytes of each record, by its offset.
+    unsettled: BTreeMap<u64, usize>,
     /// The offset after the last record read.
     next: u64,
 }
 
 impl Backlog {
-    fn unsettled(&self) -> usize {
-        self.unsettled
+    /// Whether more may be read.
+    const fn has_room(&self) -> bool {
+        self.unsettled < UNSETTLED_MAX && self.unsettled_bytes < UNSETTLED_BYTES_MAX
     }
 
     fn add(&mut self, records: Vec<LogRecord>) {
@@ -188,7 +201,10 @@ impl Backlog {
         for record in records {
             let Position { partition, offset } = record.position;
             let partition = self.partitions.entry(partition).or_default();
-            partition.unsettled.insert(offset);
+            let bytes = bytes_of(&record);
+            // What comes again before it is settled counts once.
+            let counted = partition.unsettled.insert(offset, bytes).unwrap_or_default();
+            self.unsettled_bytes = self.unsettled_bytes.saturating_sub(counted).saturating_add(bytes);
             partition.next = offset.saturating_add(1);
             let key = Key::of(&record);
             self.waiting.entry(key.clone()).or_default().records.push_back(record);
@@ -223,16 +239,26 @@ impl Backlog {
         self.unsettled = self.unsettled.saturating_sub(1);
         let Some(Position { partition, offset }) = position else { return };
         let Some(state) = self.partitions.get_mut(&partition) else { return };
-        let was_first = state.unsettled.first() == Some(&offset);
-        state.unsettled.remove(&offset);
+        let was_first = state.unsettled.keys().next() == Some(&offset);
+        let bytes = state.unsettled.remove(&offset).unwrap_or_default();
+        self.unsettled_bytes = self.unsettled_bytes.saturating_sub(bytes);
         if was_first {
-            self.to_commit.insert(partition, state.unsettled.first().copied().unwrap_or(state.next));
+            self.to_commit.insert(partition, state.unsettled.keys().next().copied().unwrap_or(state.next));
         }
     }
 
     /// Takes what may be committed now: of each partition the contiguous part that is settled.
     fn commits(&mut self) -> impl Iterator<Item = Position> + use<> {
         std::mem::take(&mut self.to_commit).into_iter().map(|(partition, offset)| Position { partition, offset })
+    }
+}
+
+/// What a record of a lane's topic holds, about.
+fn bytes_of(record: &LogRecord) -> usize {
+    match &record.value {
+        Ok(Record::Dispatch(_, dispatch)) => dispatch.webhook.payload.bytes.len(),
+        Ok(_) => 0,
+        Err(undecodable) => undecodable.value.as_ref().map_or(0, Vec::len),
     }
 }
 
@@ -271,6 +297,22 @@ mod tests {
         assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(9)]);
         backlog.settled(&alone(9), Some(at(9)));
         assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(10)]);
-        assert_eq!(backlog.unsettled(), 0);
+        assert_eq!((backlog.unsettled, backlog.unsettled_bytes), (0, 0));
+    }
+
+    #[test]
+    fn large_records_fill_the_backlog_although_they_are_few() {
+        let mut backlog = Backlog::default();
+        let mut large = record(7);
+        large.value.as_mut().unwrap_err().value = Some(vec![0; UNSETTLED_BYTES_MAX]);
+        backlog.add(vec![large]);
+        assert!(!backlog.has_room());
+        // Its partition went and came back.
+        backlog.add(vec![record(7)]);
+        for _ in 0..2 {
+            assert!(backlog.start(1).is_some());
+            backlog.settled(&alone(7), Some(Position { partition: 0, offset: 7 }));
+        }
+        assert!(backlog.has_room(), "settled, it is gone");
     }
 }

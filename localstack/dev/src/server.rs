@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api;
 use crate::background::Background;
-use crate::system::System;
+use crate::system::{Lifetime, System};
 use crate::telemetry::RenderMetrics;
 
 /// How long what is pending may take to be worked off at the end.
@@ -63,13 +63,15 @@ impl Server {
         Ok(Self { url, background, ready, stop, tasks })
     }
 
-    /// Stops accepting, works off what is pending, finishes what is under way, and says what still waits.
+    /// Stops accepting, works off what is pending where it would be lost otherwise, finishes what is under way, and says
+    /// what still waits.
     pub async fn shut_down(mut self, system: &System) {
         self.ready.store(false, Ordering::Relaxed);
         self.stop.cancel();
         let clock = Arc::clone(&system.release.clock);
         let give_up_at = clock.now().plus(GRACE);
-        while pending(&*system.backend.log).await > 0 && clock.now() < give_up_at {
+        let is_lost = system.backend.lifetime == Lifetime::Process;
+        while is_lost && pending(&*system.backend.log).await > 0 && clock.now() < give_up_at {
             clock.sleep(LOOK_EVERY).await;
         }
         self.background.shut_down(system).await;
@@ -77,6 +79,8 @@ impl Server {
         let (unsettled, waiting) = (pending(&*system.backend.log).await, waiting(system).await);
         if unsettled + waiting == 0 {
             tracing::info!("everything accepted is delivered or dead-lettered");
+        } else if system.backend.lifetime == Lifetime::Beyond {
+            tracing::info!(unsettled, waiting, "these webhooks are left to the other servers, or to the next start");
         } else {
             tracing::warn!(unsettled, waiting, "these webhooks end with the process: their log is in memory");
         }
