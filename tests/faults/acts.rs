@@ -1,6 +1,7 @@
 //! What the process is doing when the fuse blows.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use delivery::dead_letters::DeadLetterDesk;
 use delivery::deliver::{Deliver, Invocation};
@@ -10,7 +11,7 @@ use delivery::rebuild::{Rebuild, When};
 use delivery::release::Release;
 use domain::{Lane, Owner, OwnerState};
 use howk_tests::fuse::{Blow, Fuse};
-use howk_tests::world::webhook;
+use howk_tests::world::{BEGIN, webhook};
 
 use crate::scenes::{Scene, TENANT, URL, config, hash};
 
@@ -18,7 +19,8 @@ use crate::scenes::{Scene, TENANT, URL, config, hash};
 pub(crate) type Act = fn(&mut Scene, &Arc<Fuse>);
 
 pub(crate) fn invocation(owner: &str, lane: Lane) -> Invocation {
-    Invocation { owner: Owner(owner.to_owned()), lane, deadline: None }
+    // A process that is dead must not settle for ever: its invocation has an end, far away.
+    Invocation { owner: Owner(owner.to_owned()), lane, deadline: Some(BEGIN.plus(Duration::from_hours(1000))) }
 }
 
 pub(crate) fn fuse(scene: &Scene, allowed: usize, blow: Blow) -> Arc<Fuse> {

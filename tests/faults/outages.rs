@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use delivery::FaultKind;
 use delivery::ports::dead_letters::DeadLetterFilter;
 use domain::{Phase, Topic};
 use howk_tests::endpoint::Reply;
@@ -18,10 +19,20 @@ fn world(status: u16) -> World {
 
 #[test]
 fn p19_an_outage_of_the_results_sends_nothing_twice() {
+    // However long it lasts, and whether or not it looks as if it would ever end.
+    for kind in [FaultKind::Transient, FaultKind::Permanent] {
+        for lasts in [Duration::from_secs(3), Duration::from_mins(10)] {
+            an_outage_of_the_results(kind, lasts);
+        }
+    }
+}
+
+fn an_outage_of_the_results(kind: FaultKind, lasts: Duration) {
     let mut world = world(200);
+    world.outage.fail_with(kind);
     world.outage.strike(&[Topic::Results]);
     let ids = world.enqueue((0..10).map(|_| webhook(TENANT, URL)).collect());
-    world.pass(Duration::from_secs(3));
+    world.pass(lasts);
     assert_eq!(world.endpoints.seen().len(), 10, "each was sent");
     assert!(ids.iter().all(|id| world.status(id).is_none_or(|status| !status.phase.is_terminal())), "none settled");
     world.outage.strike(&[]);

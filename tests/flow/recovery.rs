@@ -85,6 +85,21 @@ fn y4_dead_letters_are_listed_again_but_not_the_replayed_ones() {
 }
 
 #[test]
+fn y4_short_pages_hide_no_dead_letter() {
+    let mut world = world(400);
+    for _ in 0..30 {
+        enqueue(&mut world, 1);
+    }
+    world.pass(MINUTE);
+    world.outage.shorten_pages(3);
+    world.lose_hot_state();
+    world.pass(MINUTE);
+    let desk = world.dead_letter_desk();
+    let listed = world.run(async move { desk.list(&DeadLetterFilter::default(), None, 100).await }).unwrap();
+    assert_eq!(listed.len(), 30);
+}
+
+#[test]
 fn a_gate_survives_the_loss_of_the_hot_state() {
     let mut world = world(200);
     world.endpoints.behave(

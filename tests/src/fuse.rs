@@ -12,8 +12,8 @@ use delivery::ports::log::{Extent, Log, Page};
 use delivery::ports::schedule::{Depth, Lease, Schedule};
 use delivery::{Fault, FaultKind};
 use domain::{
-    ClaimFact, EndpointState, Facts, LeaseFact, OwnerState, Position, Record, Timestamp, Token, Topic, Transition,
-    Waiting, WebhookId, Write,
+    ClaimFact, EndpointState, Facts, LeaseFact, Memory, OwnerState, Position, Record, Timestamp, Token, Topic,
+    Transition, Waiting, WebhookId, Write,
 };
 
 /// What happens when the fuse blows.
@@ -96,6 +96,7 @@ impl HotState for Fuse {
     async fn open(&self, request: OpenRequest<'_>) -> Facts {
         if self.pass().is_err() {
             return Facts {
+                memory: Memory::Unknown,
                 claim: ClaimFact::Unknown,
                 endpoint: None,
                 owner: OwnerState::Active,

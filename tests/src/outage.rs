@@ -1,4 +1,4 @@
-//! A log that can be out of reach for a while: it refuses every record, or those of one topic.
+//! A log that can be out of reach for a while: it refuses every record, or those of one topic. Its pages may be short.
 
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use parking_lot::Mutex;
 pub struct Outage {
     inner: Arc<dyn Log>,
     down: Mutex<Vec<Topic>>,
+    kind: Mutex<FaultKind>,
+    page_max: Mutex<usize>,
 }
 
 impl std::fmt::Debug for Outage {
@@ -23,12 +25,23 @@ impl std::fmt::Debug for Outage {
 impl Outage {
     /// A log that is well.
     pub fn new(inner: Arc<dyn Log>) -> Self {
-        Self { inner, down: Mutex::default() }
+        let (kind, page_max) = (Mutex::new(FaultKind::Transient), Mutex::new(usize::MAX));
+        Self { inner, down: Mutex::default(), kind, page_max }
     }
 
     /// Takes topics out of reach; none brings all of them back.
     pub fn strike(&self, topics: &[Topic]) {
         *self.down.lock() = topics.to_vec();
+    }
+
+    /// What kind of fault a topic out of reach is from now on.
+    pub fn fail_with(&self, kind: FaultKind) {
+        *self.kind.lock() = kind;
+    }
+
+    /// Lets no page hold more records than this, whatever is asked for.
+    pub fn shorten_pages(&self, page_max: usize) {
+        *self.page_max.lock() = page_max;
     }
 }
 
@@ -36,7 +49,7 @@ impl Outage {
 impl Log for Outage {
     async fn publish(&self, records: Vec<Record>) -> Result<Vec<Position>, Fault> {
         if records.iter().any(|record| self.down.lock().contains(&record.topic())) {
-            return Err(Fault::new(FaultKind::Transient, "the log is out of reach"));
+            return Err(Fault::new(*self.kind.lock(), "the log is out of reach"));
         }
         self.inner.publish(records).await
     }
@@ -46,6 +59,7 @@ impl Log for Outage {
     }
 
     async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
+        let limit = limit.min(*self.page_max.lock());
         self.inner.read(topic, from, limit).await
     }
 

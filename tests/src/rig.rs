@@ -13,9 +13,3 @@ pub mod receiver;
 pub mod run;
 pub mod servers;
 pub mod traces;
-
-/// Chooses the TLS of this process, which an HTTP client needs even where it speaks none.
-pub fn choose_tls() {
-    // Another test of this process may have chosen already; any will do.
-    rustls::crypto::ring::default_provider().install_default().ok();
-}

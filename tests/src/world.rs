@@ -17,7 +17,7 @@ use futures::executor::LocalPool;
 use futures::future::RemoteHandle;
 use futures::task::LocalSpawnExt;
 use howk_dev::background;
-use howk_dev::system::{Backend, Edges, System};
+use howk_dev::system::{Backend, Edges, Lifetime, System};
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
 use settings::Settings;
 use testkit::clock::ManualClock;
@@ -249,6 +249,7 @@ fn backend(log: &Arc<MemoryLog>, store: &Arc<MemoryStore>, witness: &Arc<Witness
         stats: Arc::<MemoryStore>::clone(store),
         recovery: Arc::<MemoryStore>::clone(store),
         join: Arc::new(move |topic| Ok(vec![Arc::new(feeds.join(topic))])),
+        lifetime: Lifetime::Process,
     }
 }
 

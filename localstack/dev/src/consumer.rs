@@ -3,7 +3,7 @@
 //! One consumer reads the partitions of one group member and commits the contiguous part that is settled. A record that
 //! cannot be settled is tried again in place; what is not settled at the end is not committed and comes again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use delivery::deliver::{Deliver, Handled, Invocation};
 use delivery::ports::log::{Feed, LogRecord};
 use delivery::rebuild::Rebuild;
 use delivery::turns::{Key, Turns};
-use domain::Position;
+use domain::{Position, Record};
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;
@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 const READ_MAX: usize = 256;
 /// Records that may be read and not settled.
 const UNSETTLED_MAX: usize = 1024;
+/// Bytes that may be; what one read brings may go beyond. A record that is worked on takes several times its bytes.
+const UNSETTLED_BYTES_MAX: usize = 16 << 20;
 /// The pauses before a record that was handed back, or a feed that failed, is tried again.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -70,7 +72,7 @@ impl Consumer {
                 Some((key, position)) = under_way.next() => backlog.settled(&key, position),
                 Some(()) = committing.next() => {}
                 () = self.stop.cancelled() => break,
-                records = &mut read, if backlog.unsettled() < UNSETTLED_MAX => {
+                records = &mut read, if backlog.has_room() => {
                     backlog.add(records);
                     read = self.read();
                 }
@@ -93,7 +95,9 @@ impl Consumer {
                         self.wait_until_whole().await;
                         return records;
                     }
-                    Err(fault) => tracing::warn!(%fault, "the log cannot be read; trying again"),
+                    Err(fault) => {
+                        tracing::warn!(%fault, cause = %cause(&fault), "the log cannot be read; trying again");
+                    }
                 }
                 pause = self.pause(pause).await;
             }
@@ -114,9 +118,10 @@ impl Consumer {
         while !self.stop.is_cancelled() {
             // A closed semaphore would mean that everything ends: then nothing is settled either.
             let Ok(_permit) = self.permits.acquire().await else { break };
-            let handled = self.deliver.handle(record.clone(), &self.invocation).await;
-            if is_settled(position, handled) {
-                return (key, Some(position));
+            match self.deliver.handle(record.clone(), &self.invocation).await {
+                Ok(Handled::Done) => return (key, Some(position)),
+                Ok(Handled::HandedBack(reason)) => tracing::debug!(?reason, ?position, "handed back; trying again"),
+                Err(fault) => tracing::warn!(%fault, cause = %cause(&fault), ?position, "not settled; trying again"),
             }
             pause = self.pause(pause).await;
         }
@@ -134,18 +139,14 @@ impl Consumer {
 
     async fn commit(&self, position: Position) {
         if let Err(fault) = self.feed.commit(position).await {
-            tracing::warn!(%fault, "not committed; these records may come again");
+            tracing::warn!(%fault, cause = %cause(&fault), "not committed; these records may come again");
         }
     }
 }
 
-fn is_settled(position: Position, handled: Result<Handled, Fault>) -> bool {
-    match handled {
-        Ok(Handled::Done) => return true,
-        Ok(Handled::HandedBack(reason)) => tracing::debug!(?reason, ?position, "handed back; trying again"),
-        Err(fault) => tracing::warn!(%fault, ?position, "not settled; trying again"),
-    }
-    false
+/// What is behind a fault, for whoever has to do something about it.
+fn cause(fault: &Fault) -> String {
+    std::error::Error::source(fault).map(ToString::to_string).unwrap_or_default()
 }
 
 /// What was read and is not settled.
@@ -156,23 +157,31 @@ struct Backlog {
     /// What may be committed of each partition.
     to_commit: BTreeMap<u32, u64>,
     unsettled: usize,
+    unsettled_bytes: usize,
 }
 
 #[derive(Debug, Default)]
 struct Partition {
-    unsettled: BTreeSet<u64>,
+    /// The bytes of each record, by its offset.
+    unsettled: BTreeMap<u64, usize>,
     /// The offset after the last record read.
     next: u64,
 }
 
 impl Backlog {
     fn new(per_key: usize) -> Self {
-        let turns = Turns::new(per_key);
-        Self { turns, partitions: BTreeMap::new(), to_commit: BTreeMap::new(), unsettled: 0 }
+        Self {
+            turns: Turns::new(per_key),
+            partitions: BTreeMap::new(),
+            to_commit: BTreeMap::new(),
+            unsettled: 0,
+            unsettled_bytes: 0,
+        }
     }
 
-    fn unsettled(&self) -> usize {
-        self.unsettled
+    /// Whether more may be read.
+    const fn has_room(&self) -> bool {
+        self.unsettled < UNSETTLED_MAX && self.unsettled_bytes < UNSETTLED_BYTES_MAX
     }
 
     fn add(&mut self, records: Vec<LogRecord>) {
@@ -180,7 +189,10 @@ impl Backlog {
         for record in &records {
             let Position { partition, offset } = record.position;
             let partition = self.partitions.entry(partition).or_default();
-            partition.unsettled.insert(offset);
+            let bytes = bytes_of(record);
+            // What comes again before it is settled counts once.
+            let counted = partition.unsettled.insert(offset, bytes).unwrap_or_default();
+            self.unsettled_bytes = self.unsettled_bytes.saturating_sub(counted).saturating_add(bytes);
             partition.next = offset.saturating_add(1);
         }
         self.turns.add(records);
@@ -192,16 +204,26 @@ impl Backlog {
         self.unsettled = self.unsettled.saturating_sub(1);
         let Some(Position { partition, offset }) = position else { return };
         let Some(state) = self.partitions.get_mut(&partition) else { return };
-        let was_first = state.unsettled.first() == Some(&offset);
-        state.unsettled.remove(&offset);
+        let was_first = state.unsettled.keys().next() == Some(&offset);
+        let bytes = state.unsettled.remove(&offset).unwrap_or_default();
+        self.unsettled_bytes = self.unsettled_bytes.saturating_sub(bytes);
         if was_first {
-            self.to_commit.insert(partition, state.unsettled.first().copied().unwrap_or(state.next));
+            self.to_commit.insert(partition, state.unsettled.keys().next().copied().unwrap_or(state.next));
         }
     }
 
     /// Takes what may be committed now: of each partition the contiguous part that is settled.
     fn commits(&mut self) -> impl Iterator<Item = Position> + use<> {
         std::mem::take(&mut self.to_commit).into_iter().map(|(partition, offset)| Position { partition, offset })
+    }
+}
+
+/// What a record of a lane's topic holds, about.
+fn bytes_of(record: &LogRecord) -> usize {
+    match &record.value {
+        Ok(Record::Dispatch(_, dispatch)) => dispatch.webhook.payload.bytes.len(),
+        Ok(_) => 0,
+        Err(undecodable) => undecodable.value.as_ref().map_or(0, Vec::len),
     }
 }
 
@@ -240,6 +262,22 @@ mod tests {
         assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(9)]);
         backlog.settled(&alone(9), Some(at(9)));
         assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(10)]);
-        assert_eq!(backlog.unsettled(), 0);
+        assert_eq!((backlog.unsettled, backlog.unsettled_bytes), (0, 0));
+    }
+
+    #[test]
+    fn large_records_fill_the_backlog_although_they_are_few() {
+        let mut backlog = Backlog::new(1);
+        let mut large = record(7);
+        large.value.as_mut().unwrap_err().value = Some(vec![0; UNSETTLED_BYTES_MAX]);
+        backlog.add(vec![large]);
+        assert!(!backlog.has_room());
+        // Its partition went and came back.
+        backlog.add(vec![record(7)]);
+        for _ in 0..2 {
+            assert!(backlog.turns.take().is_some());
+            backlog.settled(&alone(7), Some(Position { partition: 0, offset: 7 }));
+        }
+        assert!(backlog.has_room(), "settled, it is gone");
     }
 }

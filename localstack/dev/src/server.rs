@@ -76,14 +76,18 @@ impl Server {
         }
         self.background.shut_down(system).await;
         self.tasks.abort_all();
-        let (unsettled, waiting) = (pending(&*system.backend.log).await, waiting(system).await);
-        if unsettled + waiting == 0 {
-            tracing::info!("everything accepted is delivered or dead-lettered");
-        } else if system.backend.lifetime == Lifetime::Beyond {
-            tracing::info!(unsettled, waiting, "these webhooks are left to the other servers, or to the next start");
-        } else {
-            tracing::warn!(unsettled, waiting, "these webhooks end with the process: their log is in memory");
-        }
+        let left = (pending(&*system.backend.log).await, waiting(system).await);
+        say_what_is_left(left, system.backend.lifetime);
+    }
+}
+
+fn say_what_is_left((unsettled, waiting): (u64, u64), lifetime: Lifetime) {
+    if unsettled + waiting == 0 {
+        tracing::info!("everything accepted is delivered or dead-lettered");
+    } else if lifetime == Lifetime::Beyond {
+        tracing::info!(unsettled, waiting, "these webhooks are left to the other servers, or to the next start");
+    } else {
+        tracing::warn!(unsettled, waiting, "these webhooks end with the process: their log is in memory");
     }
 }
 

@@ -13,7 +13,7 @@ use log_kafka::{Auth, KafkaLog};
 use settings::Settings;
 use store_redis::RedisStore;
 
-use crate::system::Backend;
+use crate::system::{Backend, Lifetime};
 
 /// Members of each consumer group in one server: each works on one thread at a time.
 const MEMBERS: usize = 2;
@@ -50,6 +50,7 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
         stats: Arc::<RedisStore>::clone(&store),
         recovery: store,
         join: Arc::new(move |topic| join(&groups, topic)),
+        lifetime: Lifetime::Beyond,
     })
 }
 

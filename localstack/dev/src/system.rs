@@ -53,6 +53,17 @@ pub struct Backend {
     pub recovery: Arc<dyn Recovery>,
     /// Joins the consumer group of a lane's topic, once for each consumer.
     pub join: Arc<Join>,
+    /// What becomes of the log when the process ends.
+    pub lifetime: Lifetime,
+}
+
+/// What becomes of the log when the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// It ends with it: what is pending is worked off before, and the rest is lost.
+    Process,
+    /// It stays: others go on, or the next start does.
+    Beyond,
 }
 
 /// Joins the consumer group of a lane's topic, with one member for each consumer.
@@ -95,6 +106,7 @@ impl Backend {
             stats: Arc::<MemoryStore>::clone(&store),
             recovery: Arc::<MemoryStore>::clone(&store),
             join: Arc::new(join),
+            lifetime: Lifetime::Process,
         };
         (backend, store)
     }

@@ -16,7 +16,7 @@ use domain::{
 use tracing::Instrument;
 
 use crate::effects::perform;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::Fault;
 use crate::observe;
 use crate::ports::hot_state::{Change, HotState, OpenRequest};
 use crate::ports::log::{Log, LogRecord};
@@ -28,6 +28,7 @@ use crate::tally::StatsTally;
 const DECISIONS_MAX: u32 = 3;
 /// The first pause before settling again, after a request was made and the log or the store failed; it doubles.
 const SETTLE_PAUSE: Duration = Duration::from_millis(50);
+const SETTLE_PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Delivers dispatches.
 #[derive(Clone)]
@@ -176,12 +177,14 @@ impl Deliver {
         Ok(Handled::Done)
     }
 
-    /// Performs the effects of a request that was made, again and again while claim and invocation last: giving up would
-    /// send the webhook a second time (P19).
+    /// Performs the effects of a request that was made, again and again: giving up would send the webhook a second time,
+    /// whatever kind of fault it is (P19). Where an invocation ends it ends with the claim or the invocation; where nothing
+    /// ends it goes on until the log and the store take what there is to say, and whoever took over meanwhile is not
+    /// disturbed (CL-1).
     async fn settle_patiently(&self, finished: &Finished<'_>) -> Result<(Fate, Option<EndpointState>), Fault> {
         let Situation { moment, .. } = finished.situation;
         let claimed_until = finished.situation.lease_until();
-        let until = moment.remaining.map_or(claimed_until, |left| claimed_until.min(moment.now.plus(left)));
+        let give_up_at = moment.remaining.map(|left| claimed_until.min(moment.now.plus(left)));
         let mut pause = SETTLE_PAUSE;
         loop {
             let Settled { fate, effects } = settle(finished);
@@ -189,12 +192,12 @@ impl Deliver {
                 Ok(state) => return Ok((fate, state)),
                 Err(fault) => fault,
             };
-            if fault.kind == FaultKind::Permanent || self.clock.now().plus(pause) >= until {
+            if give_up_at.is_some_and(|end| self.clock.now().plus(pause) >= end) {
                 return Err(fault);
             }
-            tracing::warn!(%fault, "settling again");
+            tracing::warn!(fault = fault.chain(), "settling again");
             self.clock.sleep(pause).await;
-            pause = pause.saturating_mul(2);
+            pause = pause.saturating_mul(2).min(SETTLE_PAUSE_MAX);
         }
     }
 

@@ -184,13 +184,19 @@ impl Rebuild {
     async fn backward(&self, run: &mut Run<'_>, topic: Topic, rest: Extent) -> Result<u64, Fault> {
         let page_len = u64::try_from(PAGE).unwrap_or(u64::MAX);
         let start = rest.end.saturating_sub(page_len).max(rest.start);
-        let page = self.log.read(topic, Position { partition: rest.partition, offset: start }, PAGE).await?;
-        let mut records: Vec<_> =
-            page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
-        if topic == Topic::DeadLetter {
-            records = self.still_dead(records).await?;
+        let mut offset = start;
+        // A page may end early, where its records are large.
+        while offset < rest.end {
+            let page = self.log.read(topic, Position { partition: rest.partition, offset }, PAGE).await?;
+            let mut records: Vec<_> =
+                page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
+            if topic == Topic::DeadLetter {
+                records = self.still_dead(records).await?;
+            }
+            self.restore(run, records).await?;
+            // A page that moved nothing means that the rest is gone.
+            offset = if page.next > offset { page.next } else { rest.end };
         }
-        self.restore(run, records).await?;
         Ok(start)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::circuit::{Circuit, CircuitAnswer};
 use crate::claim::{ClaimFact, Duplicate, Fence};
 use crate::effect::{EndpointState, Transition};
-use crate::facts::{LeaseFact, Situation};
+use crate::facts::{LeaseFact, Memory, Situation};
 use crate::gate::{Gate, GateAnswer};
 use crate::lane::{Lane, Token};
 use crate::owner::OwnerState;
@@ -46,7 +46,7 @@ pub struct Permit {
 /// Why a record is handed back untouched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandBack {
-    /// The store cannot say whether the circuit is open.
+    /// The store cannot say whether the circuit is open, or was lost and is not rebuilt.
     StoreFailed,
     /// The invocation ends too soon.
     NoTime,
@@ -74,6 +74,10 @@ pub enum Admission {
 /// Decides what to do with a dispatch.
 pub fn admit(situation: &Situation<'_>) -> Admission {
     let Situation { dispatch, facts, policy, moment } = situation;
+    if facts.memory == Memory::Lost {
+        // Circuits, gates and what was settled are forgotten, not gone.
+        return Admission::HandBack(HandBack::StoreFailed);
+    }
     let fence = match facts.claim {
         ClaimFact::Settled(duplicate) => return Admission::Drop(duplicate),
         ClaimFact::Held { until } => return Admission::Defer(until, WaitReason::Claimed),
@@ -186,6 +190,7 @@ fn cause(situation: &Situation<'_>) -> Cause {
     let dispatch = situation.dispatch;
     match situation.facts.claim {
         ClaimFact::Taken { takeover: true, .. } => Cause::Takeover,
+        ClaimFact::Taken { .. } if situation.is_doubtful() => Cause::Unclaimed,
         ClaimFact::Taken { .. } if dispatch.attempt > 1 => Cause::Retry,
         ClaimFact::Taken { .. } if dispatch.replayed_from > 0 => Cause::Replay,
         ClaimFact::Taken { .. } => Cause::First,

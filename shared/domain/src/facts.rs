@@ -22,9 +22,22 @@ pub enum LeaseFact {
     Unlimited,
 }
 
+/// How far back the store remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// It was last rebuilt then. What was handed over before may have been worked on without its knowing.
+    Since(Timestamp),
+    /// It was lost and is not rebuilt yet: what it does not say means nothing.
+    Lost,
+    /// The store could not say.
+    Unknown,
+}
+
 /// Everything known when the decision is made. What was taken is given back unless a request follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
+    /// How far back the rest can be relied on.
+    pub memory: Memory,
     /// The claim on the dispatch.
     pub claim: ClaimFact,
     /// What the receiver told everybody; `None` when the store could not say.
@@ -88,6 +101,17 @@ pub struct Situation<'a> {
 }
 
 impl Situation<'_> {
+    /// Whether the request to decide on may have been made already, by one whose traces the store has lost: the attempt
+    /// was possible before the store was last rebuilt.
+    ///
+    /// A hand-over that only waited since then is doubted too: what it is the second of, nothing tells.
+    pub fn is_doubtful(&self) -> bool {
+        let Dispatch { webhook, last_failure, replayed_from, scheduled_at, .. } = self.dispatch;
+        let begun_at = if *replayed_from > 0 { *scheduled_at } else { webhook.created_at };
+        let possible_since = last_failure.as_ref().map_or(begun_at, |failure| failure.at);
+        matches!(self.facts.memory, Memory::Since(rebuilt_at) if possible_since < rebuilt_at)
+    }
+
     /// The longest that a request may take here.
     pub fn timeout(&self) -> Duration {
         self.policy.lanes.timeout(self.moment.lane, self.dispatch)

@@ -43,7 +43,7 @@ pub use dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType, Undecod
 pub use effect::{Effect, EndpointReport, EndpointState, Leases, Settlement, Transition, Write};
 pub use endpoint::{Endpoint, EndpointError, URL_BYTES_MAX};
 pub use entropy::Entropy;
-pub use facts::{Facts, LeaseFact, Moment, Situation, lease_holder};
+pub use facts::{Facts, LeaseFact, Memory, Moment, Situation, lease_holder};
 pub use gate::{Gate, GateAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD, RETRY_AFTER_MAX};
 pub use header::{
     HEADER_BYTES_MAX, HEADERS_MAX, Header, HeaderError, HeaderReason, SealedHeader, check_headers,

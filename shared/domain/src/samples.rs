@@ -7,7 +7,7 @@ use crate::claim::{ClaimFact, Fence};
 use crate::effect::{Effect, EndpointState, Write};
 use crate::endpoint::Endpoint;
 use crate::entropy::Entropy;
-use crate::facts::{Facts, LeaseFact, Moment, Situation};
+use crate::facts::{Facts, LeaseFact, Memory, Moment, Situation};
 use crate::id::{ConfigId, WebhookId};
 use crate::lane::{Lane, Token};
 use crate::owner::OwnerState;
@@ -40,6 +40,7 @@ pub(crate) struct Scene {
 impl Scene {
     pub(crate) fn new() -> Self {
         let facts = Facts {
+            memory: Memory::Since(Timestamp::EPOCH),
             claim: ClaimFact::Taken { fence: FENCE, takeover: false },
             endpoint: Some(EndpointState { version: 3, ..EndpointState::default() }),
             owner: OwnerState::Active,

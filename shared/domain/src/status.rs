@@ -125,7 +125,8 @@ pub enum Cause {
     Replay,
     /// The former owner of this dispatch's claim is gone; its request may have been made too.
     Takeover,
-    /// The store could not say whether this dispatch was worked on before.
+    /// The store could not say whether this request was made before: it did not answer, or was lost since it could have
+    /// been.
     Unclaimed,
 }
 

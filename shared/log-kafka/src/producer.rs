@@ -2,8 +2,8 @@
 //!
 //! A process that was frozen thaws with connections that the brokers have dropped and, perhaps, a token that has ended.
 //! So a producer that was idle for long by the wall clock is replaced before it is used, and when one fails that was
-//! idle, was declared dead by the client, or was frozen in the middle, a fresh one sends once more what was not
-//! acknowledged. Records may then be written twice, which the port allows.
+//! idle, was declared dead by the client, was frozen in the middle, or has sent nothing for long, a fresh one sends once
+//! more what was not acknowledged. Records may then be written twice, which the port allows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,6 +25,9 @@ use crate::fault;
 /// A producer that was not used for this long may have lost its connections to something between it and the brokers.
 const DOUBTFUL_AFTER: Duration = Duration::from_secs(30);
 
+/// A producer that was asked to send and got nothing acknowledged for this many timeouts may be what is wrong.
+const WELL_WITHIN: u32 = 3;
+
 type Client = FutureProducer<Reports>;
 
 /// The producer, replaced when it is stale.
@@ -38,6 +41,8 @@ pub(crate) struct Producer {
 struct Current {
     producer: Client,
     used_at: Timestamp,
+    /// When it last had everything acknowledged, or was made.
+    well_at: Timestamp,
 }
 
 /// The producer of one publish.
@@ -59,7 +64,8 @@ impl Producer {
     pub(crate) fn new(config: &Arc<KafkaConfig>, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
         let client = client::producer(config);
         let producer = build(&client, config)?;
-        let current = parking_lot::Mutex::new(Current { producer, used_at: clock.now() });
+        let now = clock.now();
+        let current = parking_lot::Mutex::new(Current { producer, used_at: now, well_at: now });
         Ok(Self { config: Arc::clone(config), client, clock, current })
     }
 
@@ -79,6 +85,7 @@ impl Producer {
             sent = send(&fresh, &mut outgoing).await;
         }
         sent.map_err(|error| fault::of("not every record was acknowledged", error))?;
+        self.current.lock().well_at = self.clock.now();
         Ok(outgoing.into_iter().filter_map(|record| record.position).collect())
     }
 
@@ -96,6 +103,10 @@ impl Producer {
             let fresh = build(&self.client, &self.config)?;
             client::retire(std::mem::replace(&mut current.producer, fresh));
         }
+        if idle >= DOUBTFUL_AFTER {
+            // Nothing was asked of it meanwhile.
+            current.well_at = now;
+        }
         current.used_at = now;
         Ok(Turn { producer: current.producer.clone(), began_at: now, idle })
     }
@@ -105,10 +116,12 @@ impl Producer {
         if fault::kind(error) != FaultKind::Transient {
             return false;
         }
-        let took = self.clock.now().since(turn.began_at);
-        let was_frozen = took >= self.config.producer.timeout.saturating_mul(2);
+        let now = self.clock.now();
+        let timeout = self.config.producer.timeout;
+        let was_frozen = now.since(turn.began_at) >= timeout.saturating_mul(2);
+        let is_ailing = now.since(self.current.lock().well_at) >= timeout.saturating_mul(WELL_WITHIN);
         let is_dead = turn.producer.client().fatal_error().is_some();
-        is_dead || was_frozen || (DOUBTFUL_AFTER..self.config.producer.idle_max).contains(&turn.idle)
+        is_dead || was_frozen || is_ailing || (DOUBTFUL_AFTER..self.config.producer.idle_max).contains(&turn.idle)
     }
 
     /// A new producer in place of a stale one, unless another publish has replaced it already.
@@ -117,6 +130,7 @@ impl Producer {
         if current.producer.client().native_ptr() == stale.client().native_ptr() {
             let fresh = build(&self.client, &self.config)?;
             client::retire(std::mem::replace(&mut current.producer, fresh));
+            current.well_at = self.clock.now();
         }
         current.used_at = self.clock.now();
         Ok(current.producer.clone())

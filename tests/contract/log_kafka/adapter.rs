@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use delivery::ports::log::{Log, LogRecord};
 use domain::{Dispatch, Lane, Payload, PayloadKind, Position, Record, Topic, Undecodable, Webhook};
-use log_kafka::{KafkaLog, create_topics};
+use log_kafka::{KafkaConfig, KafkaLog, ProducerConfig, create_topics, delete_topics};
 use rdkafka::ClientConfig;
 use rdkafka::producer::{FutureProducer, FutureRecord};
 use testkit::contract::{LogUnderTest, run};
 use testkit::generate::{at, config_id, dispatch, numbered, waiting, webhook};
 
-use super::{Kafka, fresh_config, log};
+use super::{Kafka, TICK, fresh_config, log};
 
 /// Longer than any replay here takes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -130,6 +130,37 @@ fn a_poison_record_of_8_mib_fits_its_topic_and_the_dead_letters() {
         let letter = Record::Undecodable(found);
         let at = kafka.log.publish(vec![letter.clone()]).await.expect("the dead letter is taken").remove(0);
         assert_eq!(read_one(&kafka, Topic::DeadLetter, at).await, Ok(letter));
+    });
+}
+
+/// P13: a cluster that comes back may say for a while that it knows no such topic. A producer that was told so finds the
+/// topic soon after it is there, and so does one that sent nothing for so long that it was replaced.
+#[test]
+fn p13_a_topic_that_was_unknown_for_a_while_is_found_again() {
+    run(async {
+        let kafka = log().await;
+        let config = KafkaConfig {
+            producer: ProducerConfig { timeout: Duration::from_secs(2), ..ProducerConfig::default() },
+            ..kafka.config.clone()
+        };
+        let clock = Arc::new(clock_system::SystemClock);
+        let log = KafkaLog::connect(config.clone(), clock).await.expect("Kafka answers");
+        let record = || vec![Record::Dispatch(Lane::Fast, dispatch())];
+        log.publish(record()).await.expect("it is taken");
+        delete_topics(&config, &kafka.specs).await.expect("the topics are gone");
+        let mut refused = 0;
+        while refused < 4 {
+            refused += usize::from(log.publish(record()).await.is_err());
+        }
+        create_topics(&config, &kafka.specs).await.expect("the topics are back");
+        let mut taken = log.publish(record()).await;
+        for _ in 0..30 {
+            if taken.is_err() {
+                tokio::time::sleep(TICK).await;
+                taken = log.publish(record()).await;
+            }
+        }
+        taken.expect("it is taken again");
     });
 }
 

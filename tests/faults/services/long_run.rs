@@ -4,11 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use howk_tests::rig::choose_tls;
 use howk_tests::rig::ledger::Ledger;
 use howk_tests::rig::pair::{number, say, turn};
 use howk_tests::rig::receiver::Receiver;
-use howk_tests::rig::run::{Size, Stage};
+use howk_tests::rig::run::{Size, Stage, client};
 use howk_tests::rig::servers::{Servers, Setup};
 
 const SERVERS: usize = 3;
@@ -17,7 +16,6 @@ const SERVERS: usize = 3;
 /// webhook ends as it must, and a request too many says why it was made (DL-1, DL-2, LN-1).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_accepted_ends_whatever_fails() {
-    choose_tls();
     let size = Size {
         seed: number("HOWK_FAULT_SEED", u64::from(std::process::id())),
         webhooks: usize::try_from(number("HOWK_FAULT_WEBHOOKS", 10_000)).unwrap(),
@@ -30,7 +28,8 @@ async fn everything_accepted_ends_whatever_fails() {
     let ledger = Ledger::open(&turn, servers.setup()).await;
     let receiver = Arc::new(Receiver::start().await);
     let servers = Arc::new(servers);
-    let mut stage = Stage { howk: Arc::<Servers>::clone(&servers), pair: turn.clone(), receiver, ledger };
+    let client = client();
+    let mut stage = Stage { howk: Arc::<Servers>::clone(&servers), pair: turn.clone(), receiver, ledger, client };
     let balance = stage.run(size).await;
     say(&format!(
         "{} webhooks, {} requests, {} of them extra, causes {:?}",

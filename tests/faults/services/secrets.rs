@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use howk_tests::rig::installation::Installation;
 use howk_tests::rig::pair::{Turn, turn};
+use howk_tests::rig::run::client;
 use howk_tests::rig::servers::{Servers, Setup};
-use howk_tests::rig::{choose_tls, traces};
+use howk_tests::rig::traces;
 use serde_json::{Value, json};
 use testkit::receiver::{FakeReceiver, Reply};
 
@@ -183,11 +184,10 @@ async fn start(turn: &Turn) -> Servers {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn se_1_no_secret_is_written_logged_or_answered() {
-    choose_tls();
     let turn = turn().await;
     let servers = start(&turn).await;
     let receiver = FakeReceiver::start().await;
-    let mut caller = Caller { client: reqwest::Client::new(), api: servers.api(0), answers: Vec::new() };
+    let mut caller = Caller { client: client(), api: servers.api(0), answers: Vec::new() };
     let ids = post_all(&mut caller, &receiver).await;
     to_their_ends(&mut caller, &ids).await;
     let (waits, _) = ids.iter().find(|(_, path)| *path == "waits").unwrap();

@@ -15,6 +15,9 @@ use crate::rig::receiver::{Failing, Receiver};
 
 /// Records of one partition that are written a second time, at most.
 const DUPLICATES: usize = 50;
+/// Attempts at that: Kafka may just have started again.
+const DUPLICATING_MAX: u32 = 60;
+const PAUSE: Duration = Duration::from_millis(500);
 /// Faults that are under way together.
 const AT_ONCE: usize = 2;
 
@@ -156,46 +159,42 @@ impl Targets {
             Kind::Kill => self.end_process(fault, Signal::Kill).await,
             Kind::Terminate => self.end_process(fault, Signal::Terminate).await,
             Kind::Freeze => self.freeze(fault).await,
-            Kind::Flush => {
-                let _redis = self.redis.lock().await;
-                self.on_pair(Pair::flush).await;
-            }
-            Kind::ReplaceRedis => {
-                let _redis = self.redis.lock().await;
-                self.on_pair(|pair| pair.kill(Service::Redis)).await;
-                tokio::time::sleep(fault.lasts).await;
-                self.on_pair(|pair| pair.start_again(Service::Redis)).await;
-            }
-            Kind::PauseRedis => {
-                let _redis = self.redis.lock().await;
-                self.pause(Service::Redis, fault.lasts).await;
-            }
-            Kind::StopKafka => {
-                let _kafka = self.kafka.lock().await;
-                self.on_pair(|pair| pair.stop(Service::Kafka)).await;
-                tokio::time::sleep(fault.lasts).await;
-                self.on_pair(|pair| pair.start_again(Service::Kafka)).await;
-            }
-            Kind::KillKafka => {
-                let _kafka = self.kafka.lock().await;
-                self.on_pair(|pair| pair.kill(Service::Kafka)).await;
-                self.on_pair(|pair| pair.start_again(Service::Kafka)).await;
-            }
-            Kind::PauseKafka => {
-                let _kafka = self.kafka.lock().await;
-                self.pause(Service::Kafka, fault.lasts).await;
-            }
-            Kind::Duplicate => {
-                let _kafka = self.kafka.lock().await;
-                self.duplicate(fault.target).await;
-            }
-            Kind::Outage => {
-                let _endpoints = self.endpoints.lock().await;
-                self.receiver.suffer(Failing::Yes);
-                tokio::time::sleep(fault.lasts).await;
-                self.receiver.suffer(Failing::No);
-            }
+            Kind::Flush => self.flush().await,
+            Kind::ReplaceRedis => self.interrupt(Service::Redis, Pair::kill, fault.lasts).await,
+            Kind::PauseRedis => self.pause(Service::Redis, fault.lasts).await,
+            Kind::StopKafka => self.interrupt(Service::Kafka, Pair::stop, fault.lasts).await,
+            Kind::KillKafka => self.interrupt(Service::Kafka, Pair::kill, fault.lasts).await,
+            Kind::PauseKafka => self.pause(Service::Kafka, fault.lasts).await,
+            Kind::Duplicate => self.duplicate(fault.target).await,
+            Kind::Outage => self.let_suffer(fault.lasts).await,
         }
+    }
+
+    const fn turn_of(&self, service: Service) -> &Mutex<()> {
+        match service {
+            Service::Kafka => &self.kafka,
+            Service::Redis => &self.redis,
+        }
+    }
+
+    async fn flush(&self) {
+        let _redis = self.redis.lock().await;
+        self.on_pair(Pair::flush).await;
+    }
+
+    /// Ends a service, and starts it again later.
+    async fn interrupt(&self, service: Service, end: fn(&Pair, Service), lasts: Duration) {
+        let _service = self.turn_of(service).lock().await;
+        self.on_pair(move |pair| end(pair, service)).await;
+        tokio::time::sleep(lasts).await;
+        self.on_pair(move |pair| pair.start_again(service)).await;
+    }
+
+    async fn let_suffer(&self, lasts: Duration) {
+        let _endpoints = self.endpoints.lock().await;
+        self.receiver.suffer(Failing::Yes);
+        tokio::time::sleep(lasts).await;
+        self.receiver.suffer(Failing::No);
     }
 
     async fn end_process(&self, fault: &Fault, how: Signal) {
@@ -216,22 +215,37 @@ impl Targets {
     }
 
     async fn pause(&self, service: Service, lasts: Duration) {
+        let _service = self.turn_of(service).lock().await;
         self.pair.signal(service, Signal::Stop);
         tokio::time::sleep(lasts).await;
         self.pair.signal(service, Signal::Continue);
     }
 
-    /// Writes some of the last records of a lane's partition a second time.
+    /// Writes some of the last records of a lane's partition a second time, as soon as the log lets us.
     async fn duplicate(&self, target: u64) {
+        let _kafka = self.kafka.lock().await;
+        for _ in 0..DUPLICATING_MAX {
+            match self.try_to_duplicate(target).await {
+                Ok(()) => return,
+                Err(fault) => say(&format!("nothing was duplicated yet: {fault}")),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        panic!("Kafka does not answer although nobody has stopped it");
+    }
+
+    async fn try_to_duplicate(&self, target: u64) -> Result<(), delivery::Fault> {
         let topic = if target.is_multiple_of(4) { Topic::Slow } else { Topic::Pending };
-        let extents = self.log.extents(topic).await.unwrap();
+        let extents = self.log.extents(topic).await?;
         let written = extents.iter().filter(|extent| extent.end > extent.start).collect::<Vec<_>>();
-        let Some(extent) = written.get(usize::try_from(target).unwrap() % written.len().max(1)) else { return };
+        let Some(extent) = written.get(usize::try_from(target).unwrap() % written.len().max(1)) else {
+            return Ok(());
+        };
         let offset = extent.end.saturating_sub(u64::try_from(DUPLICATES).unwrap()).max(extent.start);
         let from = Position { partition: extent.partition, offset };
-        let page = self.log.read(topic, from, DUPLICATES).await.unwrap();
+        let page = self.log.read(topic, from, DUPLICATES).await?;
         let again = page.records.into_iter().filter_map(|record| record.value.ok()).collect();
-        self.log.publish(again).await.unwrap();
+        self.log.publish(again).await.map(drop)
     }
 
     fn process(&self, fault: &Fault) -> usize {

@@ -17,4 +17,7 @@ pub trait Installation: Send + Sync {
 
     /// Starts a process that has ended.
     fn start(&self, process: usize);
+
+    /// Starts those again that ended although nobody did anything to them.
+    fn keep_up(&self);
 }

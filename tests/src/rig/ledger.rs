@@ -1,6 +1,6 @@
 //! What the log says became of webhooks: `howk.results` and `howk.deadletter`, read as far as they go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use clock_system::SystemClock;
@@ -42,8 +42,10 @@ pub struct Ledger {
     pub log: Arc<KafkaLog>,
     /// By webhook.
     pub entries: BTreeMap<WebhookId, Entry>,
-    /// Records that could not be read, by the reason and how often.
-    pub undecodable: BTreeMap<String, u64>,
+    /// Where records stood that could not be read: topic and position. A dead letter of one may be there twice.
+    pub undecodable: BTreeSet<(String, Position)>,
+    /// Dead letters of such records, by the reason without its place in the record.
+    pub reasons: BTreeMap<String, u64>,
     next: BTreeMap<(Topic, u32), u64>,
 }
 
@@ -59,7 +61,13 @@ impl Ledger {
             ..KafkaConfig::new(vec![pair.brokers()])
         };
         let log = KafkaLog::connect(config, Arc::new(SystemClock)).await.unwrap();
-        Self { log: Arc::new(log), entries: BTreeMap::new(), undecodable: BTreeMap::new(), next: BTreeMap::new() }
+        Self {
+            log: Arc::new(log),
+            entries: BTreeMap::new(),
+            undecodable: BTreeSet::new(),
+            reasons: BTreeMap::new(),
+            next: BTreeMap::new(),
+        }
     }
 
     /// Reads on to the present end; returns how many records that were.
@@ -98,7 +106,11 @@ impl Ledger {
                 let id = letter.dispatch.webhook.id.clone();
                 self.entries.entry(id).or_default().letters.push(letter.reason_type);
             }
-            Ok(Record::Undecodable(Undecodable { error, .. })) => *self.undecodable.entry(error).or_default() += 1,
+            Ok(Record::Undecodable(Undecodable { topic, position, error, .. })) => {
+                let reason = error.split(" at line ").next().unwrap_or_default();
+                *self.reasons.entry(reason.to_owned()).or_default() += 1;
+                self.undecodable.insert((topic, position));
+            }
             Ok(other) => panic!("{} does not belong at {position:?}", other.topic().name()),
             Err(found) => panic!("howk wrote at {position:?} what it cannot read: {}", found.error),
         }

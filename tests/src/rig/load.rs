@@ -19,8 +19,6 @@ const TENANTS: usize = 64;
 const BATCH: usize = 10;
 /// Callers at once.
 const CALLERS: usize = 8;
-/// How long a caller waits for its answer.
-const PATIENCE: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Webhooks of one endpoint that fails: few, so that its circuit does not hold them up for long.
 const PER_FAILING_ENDPOINT: usize = 6;
@@ -89,11 +87,30 @@ fn draw(random: &SeededRandom, number: usize, receiver: &Receiver) -> Planned {
         | Behaviour::Refuses
         | Behaviour::Hangs
         | Behaviour::Slow
+        | Behaviour::TakesAfter(_)
         | Behaviour::Down => number / (PER_FAILING_ENDPOINT * 100),
     };
     // Spread over the run, so that a share of each kind meets every fault.
     let endpoint = if behaviour == Behaviour::Gone { endpoint } else { endpoint * 64 + number % 64 % 8 };
     Planned { url: receiver.url(behaviour, endpoint), behaviour, max_attempts, end }
+}
+
+/// So many webhooks of one kind, over so many endpoints.
+pub fn alike(receiver: &Receiver, like: &Planned, (count, endpoints): (usize, usize)) -> Vec<Planned> {
+    let at = |number: usize| Planned { url: receiver.url(like.behaviour, number % endpoints), ..like.clone() };
+    (0..count).map(at).collect()
+}
+
+impl Planned {
+    /// One that is to be delivered, within 20 attempts.
+    pub const fn delivered(behaviour: Behaviour) -> Self {
+        Self { url: String::new(), behaviour, max_attempts: 20, end: End::Delivered }
+    }
+
+    /// One that is to be given up after so many attempts.
+    pub const fn dead(behaviour: Behaviour, max_attempts: u32) -> Self {
+        Self { url: String::new(), behaviour, max_attempts, end: End::Dead }
+    }
 }
 
 /// Posts what was planned.
@@ -115,13 +132,12 @@ impl Load {
     ///
     /// # Panics
     /// When an answer is not what the interface promises.
-    pub async fn post(&self, howk: &dyn Installation) -> Vec<Accepted> {
-        let client = reqwest::Client::builder().timeout(PATIENCE).build().unwrap();
+    pub async fn post(&self, client: &reqwest::Client, howk: &dyn Installation) -> Vec<Accepted> {
         let accepted = Arc::new(Mutex::new(Vec::with_capacity(self.planned.len())));
         let batches = self.planned.chunks(BATCH).enumerate();
         stream::iter(batches)
             .for_each_concurrent(CALLERS, |(number, batch)| {
-                let (client, accepted) = (&client, Arc::clone(&accepted));
+                let accepted = Arc::clone(&accepted);
                 async move {
                     let mut allowed = self.allowed.clone();
                     allowed.wait_for(|allowed| number * BATCH < *allowed).await.unwrap();

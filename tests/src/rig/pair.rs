@@ -90,6 +90,9 @@ impl Pair {
     }
 
     /// A port for one of the processes that are put to the test.
+    ///
+    /// # Panics
+    /// When there are more of them than ports.
     pub fn port(&self, process: usize) -> u16 {
         self.first_port + 6 + u16::try_from(process).unwrap()
     }

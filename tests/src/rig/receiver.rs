@@ -37,6 +37,8 @@ pub enum Behaviour {
     Hangs,
     /// 200 after [`SLOW`].
     Slow,
+    /// 200 after so many milliseconds.
+    TakesAfter(u32),
     /// Nobody listens.
     Down,
     /// 503 while [`Receiver::suffer`] is on, else 200.
@@ -54,6 +56,7 @@ impl Behaviour {
             Self::Gone => "gone".to_owned(),
             Self::Hangs => "hangs".to_owned(),
             Self::Slow => "slow".to_owned(),
+            Self::TakesAfter(ms) => format!("takes-after/{ms}"),
             Self::Down => "down".to_owned(),
             Self::Suffers => "suffers".to_owned(),
         }
@@ -182,6 +185,10 @@ async fn receive(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap) ->
         "hangs" => std::future::pending().await,
         "slow" => {
             tokio::time::sleep(SLOW).await;
+            StatusCode::OK.into_response()
+        }
+        "takes-after" => {
+            tokio::time::sleep(Duration::from_millis(argument.parse().unwrap_or_default())).await;
             StatusCode::OK.into_response()
         }
         "suffers" if seen.suffering.load(Ordering::Relaxed) => StatusCode::SERVICE_UNAVAILABLE.into_response(),

@@ -1,7 +1,7 @@
 //! howk as servers without Lambda: the built `howk-dev`, in so many processes.
 
 use std::fs::{File, OpenOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use log_kafka::TopicNames;
 use parking_lot::Mutex;
 
 use crate::rig::installation::Installation;
-use crate::rig::pair::{Pair, Signal, signal};
+use crate::rig::pair::{Pair, Signal, say, signal};
+use crate::rig::run::client;
 
 /// How long the servers may take to be ready.
 const PATIENCE: u32 = 600;
@@ -73,7 +74,7 @@ impl Setup {
     }
 }
 
-/// Server processes, killed when this is dropped.
+/// Server processes, killed when this is dropped. Their logs stay in `fault-logs`, beside the built programs.
 #[derive(Debug)]
 pub struct Servers {
     setup: Setup,
@@ -112,9 +113,14 @@ impl Servers {
     /// When the binary was not built.
     pub fn new(pair: &Pair, setup: Setup) -> Self {
         let place = |process| Place { port: pair.port(process), process: Mutex::default() };
+        let folder = beside_tests().join("fault-logs");
+        std::fs::create_dir_all(&folder).unwrap();
+        for process in 0..setup.count {
+            File::create(log_path(&folder, &setup, process)).unwrap();
+        }
         Self {
-            binary: binary(),
-            folder: pair.folder().to_owned(),
+            binary: binary(pair),
+            folder,
             places: (0..setup.count).map(place).collect(),
             brokers: pair.brokers(),
             redis: pair.redis(),
@@ -132,9 +138,9 @@ impl Servers {
     /// # Panics
     /// When it does not get ready.
     pub async fn ready(&self, process: usize) {
-        let url = format!("{}/ready", self.api(process));
+        let (url, client) = (format!("{}/ready", self.api(process)), client());
         for _ in 0..PATIENCE {
-            if reqwest::get(&url).await.is_ok_and(|answer| answer.status() == 200) {
+            if client.get(&url).send().await.is_ok_and(|answer| answer.status() == 200) {
                 return;
             }
             tokio::time::sleep(PAUSE).await;
@@ -149,7 +155,8 @@ impl Servers {
 
     /// What a server has logged in all its lives.
     pub fn log(&self, process: usize) -> String {
-        String::from_utf8_lossy(&std::fs::read(self.log_path(process)).unwrap_or_default()).into_owned()
+        let path = log_path(&self.folder, &self.setup, process);
+        String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
     }
 
     fn last_words(&self, process: usize) -> String {
@@ -158,12 +165,8 @@ impl Servers {
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
-    fn log_path(&self, process: usize) -> PathBuf {
-        self.folder.join(format!("{}server-{process}.log", self.setup.prefix))
-    }
-
     fn log_file(&self, process: usize) -> File {
-        OpenOptions::new().create(true).append(true).open(self.log_path(process)).unwrap()
+        OpenOptions::new().append(true).open(log_path(&self.folder, &self.setup, process)).unwrap()
     }
 }
 
@@ -181,8 +184,10 @@ impl Installation for Servers {
         let Some(running) = place.as_mut() else { return };
         signal(running.id(), what);
         if matches!(what, Signal::Kill | Signal::Terminate) {
+            // The place is free while it ends, which may take its time.
+            let mut running = place.take().unwrap();
+            drop(place);
             running.wait().unwrap();
-            *place = None;
         }
     }
 
@@ -209,6 +214,26 @@ impl Installation for Servers {
             .unwrap();
         *place.process.lock() = Some(child);
     }
+
+    fn keep_up(&self) {
+        for process in 0..self.places.len() {
+            if self.has_ended(process) {
+                say(&format!(
+                    "server {process} ended by itself: {}",
+                    self.log(process).lines().last().unwrap_or_default()
+                ));
+                self.start(process);
+            }
+        }
+    }
+}
+
+impl Servers {
+    /// Whether a server has ended by itself.
+    fn has_ended(&self, process: usize) -> bool {
+        let mut place = self.places[process].process.lock();
+        place.as_mut().is_some_and(|running| running.try_wait().unwrap().is_some())
+    }
 }
 
 impl Drop for Servers {
@@ -219,14 +244,26 @@ impl Drop for Servers {
     }
 }
 
-/// The server that was built beside this test.
-fn binary() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let binary = test.ancestors().nth(2).unwrap().join("howk-dev");
+/// Where the build puts programs.
+fn beside_tests() -> PathBuf {
+    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_owned()
+}
+
+fn log_path(folder: &Path, setup: &Setup, process: usize) -> PathBuf {
+    folder.join(format!("{}server-{process}.log", setup.prefix))
+}
+
+/// A copy of the server that was built beside this test: a build in the middle of a run must not change it.
+fn binary(pair: &Pair) -> PathBuf {
+    let binary = beside_tests().join("howk-dev");
     assert!(
         binary.exists(),
         "{} is missing: build it with `cargo build -p howk-dev --features services`",
         binary.display()
     );
-    binary
+    let copy = pair.folder().join("howk-dev");
+    if !copy.exists() {
+        std::fs::copy(binary, &copy).unwrap();
+    }
+    copy
 }

@@ -14,6 +14,7 @@ impl HotState for MemoryStore {
         let claim = self.webhooks.claim(&request.dispatch.webhook.id, &request.claim, request.now);
         let opened = self.endpoints.open(&request, &holder);
         Facts {
+            memory: self.memory(),
             claim,
             endpoint: Some(opened.state),
             owner: opened.owner,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use delivery::Fault;
 use delivery::ports::recovery::{Cursor, Epoch, Recovery};
-use domain::{Fence, Owner, Timestamp};
+use domain::{Fence, Memory, Owner, Timestamp};
 
 use crate::MemoryStore;
 
@@ -13,6 +13,12 @@ pub(super) struct RecoveryState {
     holder: Option<(Owner, Timestamp)>,
     fence: Fence,
     cursor: Cursor,
+}
+
+impl MemoryStore {
+    pub(super) fn memory(&self) -> Memory {
+        self.recovery.lock().epoch.as_ref().map_or(Memory::Lost, |epoch| Memory::Since(epoch.completed_at))
+    }
 }
 
 #[async_trait]

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use delivery::Fault;
 use delivery::ports::hot_state::{Change, HotState, OpenRequest};
-use domain::{Circuit, ClaimFact, EndpointState, Facts, LeaseFact, Transition, Write, lease_holder};
+use delivery::ports::recovery::Epoch;
+use domain::{Circuit, ClaimFact, EndpointState, Facts, LeaseFact, Memory, Transition, Write, lease_holder};
 use wire::hot;
 
 use crate::link::together;
@@ -29,13 +30,16 @@ impl HotState for RedisStore {
     async fn open(&self, request: OpenRequest<'_>) -> Facts {
         let holder = lease_holder(request.dispatch, &request.claim.owner);
         self.link.trip();
-        let (claim, opened, on_domain) = futures::join!(
+        let (epoch, claim, opened, on_domain) = futures::join!(
+            self.mark(),
             self.claim(&request),
             self.open_endpoint(&request, &holder),
             self.open_domain(&request, &holder),
         );
         let opened = or_unknown(opened, Opened::UNKNOWN);
+        let memory = |epoch: Option<Epoch>| epoch.map_or(Memory::Lost, |epoch| Memory::Since(epoch.completed_at));
         Facts {
+            memory: or_unknown(epoch.map(memory), Memory::Unknown),
             claim: or_unknown(claim, ClaimFact::Unknown),
             endpoint: opened.state,
             owner: opened.owner,

@@ -58,6 +58,14 @@ fn fingerprint_of(waiting: &Waiting) -> u64 {
 }
 
 impl RedisStore {
+    /// The mark, as part of a trip that somebody else has begun.
+    pub(super) async fn mark(&self) -> Result<Option<Epoch>, Fault> {
+        let mut cmd = redis::cmd("GET");
+        cmd.arg(self.keys.epoch());
+        let line: Option<String> = self.link.ask("the epoch", &cmd).await?;
+        Ok(line.as_deref().and_then(epoch))
+    }
+
     /// The fingerprint of one hash of what waits. A page may repeat what an earlier one held.
     async fn fingerprint_at(&self, key: String) -> Result<u64, Fault> {
         let (mut found, mut cursor) = (BTreeMap::new(), 0);
@@ -92,11 +100,8 @@ impl RedisStore {
 #[async_trait]
 impl Recovery for RedisStore {
     async fn epoch(&self) -> Result<Option<Epoch>, Fault> {
-        let mut cmd = redis::cmd("GET");
-        cmd.arg(self.keys.epoch());
         self.link.trip();
-        let line: Option<String> = self.link.ask("the epoch", &cmd).await?;
-        Ok(line.as_deref().and_then(epoch))
+        self.mark().await
     }
 
     async fn lock(&self, owner: &Owner, now: Timestamp, until: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault> {

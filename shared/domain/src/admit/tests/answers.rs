@@ -6,7 +6,9 @@ use crate::facts::Moment;
 use crate::lane::{LanePolicy, SETTLE_MARGIN};
 use crate::samples::{FENCE, NOW, at};
 use crate::status::Cause;
+use crate::webhook::LastFailure;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn permit(scene: &Scene) -> Permit {
     let admission = admit(&scene.situation());
@@ -80,6 +82,36 @@ fn each_request_has_a_cause() {
         assert_eq!(permit(&scene).cause, cause, "{claim:?} {attempt} {replayed_from}");
         assert_eq!(permit(&scene).fence.is_some(), claim != ClaimFact::Unknown);
     }
+}
+
+#[test]
+fn a_request_that_a_lost_store_may_have_forgotten_says_so() {
+    let doubted = |scene: &Scene| permit(scene).cause == Cause::Unclaimed;
+    let mut scene = Scene::new();
+    let accepted_at = scene.webhook().created_at;
+    scene.facts.memory = Memory::Since(accepted_at.plus(Duration::from_millis(1)));
+    assert!(doubted(&scene), "it may have been made before");
+    scene.facts.memory = Memory::Since(accepted_at);
+    assert!(!doubted(&scene), "it was accepted after the rebuild");
+    let mut retry = Scene::new().attempt(2, 5);
+    retry.facts.memory = Memory::Since(NOW);
+    for (failed_at, doubtful) in [(NOW.minus(Duration::from_millis(1)), true), (NOW, false)] {
+        let failure = LastFailure { at: failed_at, status: Some(500), error: String::new() };
+        retry.dispatch.last_failure = Some(Arc::new(failure));
+        assert_eq!(doubted(&retry), doubtful, "a retry is possible from the failure on");
+    }
+    retry.facts.claim = ClaimFact::Taken { fence: FENCE, takeover: true };
+    retry.facts.memory = Memory::Since(later(10));
+    assert_eq!(permit(&retry).cause, Cause::Takeover, "what the store does know comes first");
+}
+
+#[test]
+fn a_store_that_is_not_rebuilt_decides_nothing() {
+    let mut scene = Scene::new();
+    scene.facts.memory = Memory::Lost;
+    assert_eq!(answer(&scene), "hand back: store failed");
+    scene.policy.on_store_failure = OnStoreFailure::Open;
+    assert_eq!(answer(&scene), "hand back: store failed", "it will know again, soon");
 }
 
 #[test]
