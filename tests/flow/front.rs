@@ -39,7 +39,7 @@ fn front(world: &World) -> Front {
 }
 
 /// A request in payload format 2.0, which HTTP APIs and function URLs share.
-fn event(method: &str, path: &str, headers: Value, body: Option<&str>) -> String {
+fn event(method: &str, path: &str, headers: &Value, body: Option<&str>) -> String {
     let domain = "id.execute-api.eu-west-1.amazonaws.com";
     value!({
         "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": "", "headers": headers,
@@ -80,15 +80,15 @@ fn accepted(world: &World) -> Vec<Arc<Webhook>> {
 fn a_post_is_answered_202_once_the_log_has_it() {
     let mut world = World::new(1, settings());
     let body = format!("{{\"endpoint\":\"{URL}\",\"payload\":{{\"n\":1.10}}}}");
-    let (status, answer) = ask(&mut world, &event("POST", "/webhooks/shop/enqueue", value!({}), Some(&body)));
+    let (status, answer) = ask(&mut world, &event("POST", "/webhooks/shop/enqueue", &value!({}), Some(&body)));
     let webhook = accepted(&world).remove(0);
     assert_eq!(status, 202);
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer, value!({ "webhook_id": webhook.id.as_str(), "status": "pending" }));
     assert_eq!((&*webhook.payload.bytes, &webhook.trace), (&b"{\"n\":1.10}"[..], &None));
-    let (status, problem) = ask(&mut world, &event("POST", "/webhooks/shop/enqueue", value!({}), Some("{")));
+    let (status, problem) = ask(&mut world, &event("POST", "/webhooks/shop/enqueue", &value!({}), Some("{")));
     assert_eq!(status, 400, "{problem}");
-    assert_eq!(ask(&mut world, &event("GET", "/nowhere", value!({}), None)).0, 404);
+    assert_eq!(ask(&mut world, &event("GET", "/nowhere", &value!({}), None)).0, 404);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_trace_of_a_request_belongs_to_its_webhook() {
         ("/webhooks/shop/enqueue", value!({ "traceparent": "nonsense", "X-Amzn-Trace-Id": xray }), &body),
         ("/webhooks/shop/enqueue/batch", value!({ "traceparent": TRACE }), &batch),
     ] {
-        assert_eq!(ask(&mut world, &event("POST", path, headers, Some(body))).0, 202);
+        assert_eq!(ask(&mut world, &event("POST", path, &headers, Some(body))).0, 202);
     }
     let traces: Vec<_> = accepted(&world).iter().map(|webhook| webhook.trace.clone()).collect();
     let (given, made) = (TraceParent::parse(TRACE), TraceParent::of_xray(xray));

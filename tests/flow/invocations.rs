@@ -43,9 +43,10 @@ fn invoke(world: &mut World, handler: &LaneHandler, event: &str, lasting: Durati
 }
 
 fn failures(answer: &Value) -> Vec<(String, u64)> {
-    let failures = answer["batchItemFailures"].as_array().unwrap();
-    let name = |item: &Value| item["itemIdentifier"]["partition"].as_str().unwrap().to_owned();
-    failures.iter().map(|item| (name(item), item["itemIdentifier"]["offset"].as_u64().unwrap())).collect()
+    let failures = answer.get("batchItemFailures").and_then(Value::as_array).unwrap();
+    let at = |item: &Value, part: &str| item.pointer(&format!("/itemIdentifier/{part}")).cloned().unwrap();
+    let named = |item| (at(item, "partition").as_str().unwrap().to_owned(), at(item, "offset").as_u64().unwrap());
+    failures.iter().map(named).collect()
 }
 
 fn names(found: &[Found]) -> Vec<(String, u64)> {

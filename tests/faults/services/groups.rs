@@ -31,6 +31,7 @@ fn published(scene: &Scene, number: u64) -> (Record, Accepted) {
         max_attempts: planned.max_attempts,
         retry_on_status: Vec::new(),
         created_at,
+        trace: None,
     };
     (Record::Dispatch(Lane::Fast, Dispatch::first(Arc::new(webhook))), Accepted { id, planned })
 }
