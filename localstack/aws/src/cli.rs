@@ -1,0 +1,87 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// howk as on AWS, on this machine: the five functions behind a Lambda Runtime API, an MSK event source, an EventBridge
+/// schedule and an HTTP front, on real Kafka and Redis.
+///
+/// Exit codes: 0 success, 1 failure, 2 bad usage, 78 bad settings.
+#[derive(Debug, Parser)]
+#[command(name = "howk-local", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Start everything and stay; Ctrl-C ends everything that this started.
+    ///
+    /// Settings come from HOWK_* variables and a YAML file, as for the functions, which get them all. Kafka and Redis are
+    /// started by localstack/services, unless `HOWK_KAFKA_BROKERS` and `HOWK_REDIS_ADDR` are set. Where nobody said otherwise,
+    /// receivers on this machine are allowed, callers need no key, Redis is a cluster, and secrets are sealed with a key
+    /// for the life of the stack.
+    Up(Up),
+    /// End what runs: the stack, wherever it was started, and the Kafka and Redis of localstack/services.
+    Down(Running),
+    /// Say what runs; fails when nothing does.
+    Status(Running),
+}
+
+/// What `up` starts.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub struct Up {
+    /// The port to serve the API on (127.0.0.1); 0 picks a free one.
+    #[arg(long, default_value_t = 8080)]
+    pub port: u16,
+
+    /// The port of Lambda's Invoke API and of the control API (127.0.0.1); 0 picks a free one.
+    #[arg(long, default_value_t = 9001)]
+    pub lambda_port: u16,
+
+    /// The YAML file with howk's settings. Default: as for the functions, `HOWK_CONFIG` and the usual places.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// The folder of the functions' binaries: `DIR/NAME/bootstrap` or `DIR/NAME`. Default: the newest of
+    /// `lambda/ARCH/NAME/bootstrap`, `lambda/NAME/bootstrap`, `release/NAME` and `debug/NAME` in Cargo's target folder.
+    #[arg(long, value_name = "DIR")]
+    pub functions: Option<PathBuf>,
+
+    /// What runs, in the form of infra/functions.json, which is the default.
+    #[arg(long, value_name = "FILE")]
+    pub spec: Option<PathBuf>,
+
+    /// An Invoke API to drive instead of the one here, such as that of `cargo lambda watch`: no function is started then.
+    #[arg(long, value_name = "URL")]
+    pub invoke_url: Option<String>,
+
+    /// Invocations that may run at once, of all functions.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub concurrency: usize,
+
+    /// Let processes run between invocations, other than Lambda does.
+    #[arg(long)]
+    pub no_freeze: bool,
+
+    /// Leave Kafka and Redis running at the end, for the next `up`; `down` ends them.
+    #[arg(long)]
+    pub keep_services: bool,
+
+    /// Show everything at work in the terminal. The functions' lines go to .howk/local.log meanwhile.
+    #[arg(long)]
+    pub view: bool,
+}
+
+/// Where a stack runs.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Running {
+    /// The port of its Invoke API.
+    #[arg(long, default_value_t = 9001)]
+    pub lambda_port: u16,
+}

@@ -1,0 +1,23 @@
+//! An MSK event source: polls a topic and invokes a function with what it reads, as Lambda's pollers do.
+//!
+//! Each poller has partitions of its own and one batch under way, so a partition is never in two invocations. What a
+//! batch's records may come to is decided in `decide`, by what came of the invocation; offsets are committed for what has
+//! been handled or given up, never before. Whoever stops in between sees the same records again.
+//!
+//! Deliberately absent: membership in the consumer group (partitions are assigned here, so only one such source may run
+//! for a group), scaling of pollers, filters, schema registries.
+
+mod batch;
+mod consumer;
+mod control;
+mod decide;
+mod event;
+mod on_failure;
+mod poller;
+mod response;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use control::{SourceControl, SourceState};
+pub use source::{EventSource, SourceConfig};

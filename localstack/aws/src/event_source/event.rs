@@ -1,0 +1,136 @@
+//! The event, as Lambda's Kafka event source writes it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rdkafka::Timestamp;
+use rdkafka::message::{Headers, Message};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::batch::{EventRecord, Place};
+use crate::lambda::REGION;
+use crate::spec::Tombstones;
+
+/// Room for what stands around the records.
+pub(super) const ENVELOPE_BYTES: usize = 1024;
+/// Room for the name of a partition.
+pub(super) const PARTITION_BYTES: usize = 280;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecordBody<'a> {
+    topic: &'a str,
+    partition: i32,
+    offset: i64,
+    timestamp: i64,
+    timestamp_type: &'static str,
+    #[serde(skip_serializing_if = "Shown::is_missing")]
+    key: Shown,
+    #[serde(skip_serializing_if = "Shown::is_missing")]
+    value: Shown,
+    headers: Vec<Header<'a>>,
+}
+
+/// Bytes in base64, or what stands for none.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown {
+    Bytes(String),
+    Null,
+    Missing,
+}
+
+impl Shown {
+    fn of(bytes: Option<&[u8]>, tombstones: Tombstones) -> Self {
+        match (bytes, tombstones) {
+            (Some(bytes), _) => Self::Bytes(STANDARD.encode(bytes)),
+            (None, Tombstones::Null) => Self::Null,
+            (None, Tombstones::Missing) => Self::Missing,
+        }
+    }
+
+    const fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing)
+    }
+}
+
+/// A header: its name and its bytes as Java's, which are signed.
+struct Header<'a>(&'a str, &'a [u8]);
+
+impl Serialize for Header<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let signed: Vec<i8> = self.1.iter().map(|byte| byte.cast_signed()).collect();
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.0, &signed)?;
+        map.end()
+    }
+}
+
+/// Writes a record of Kafka as it stands in an event.
+///
+/// # Errors
+/// Never: its parts are texts and numbers.
+pub(super) fn record(record: &impl Message, tombstones: Tombstones) -> serde_json::Result<EventRecord> {
+    let (timestamp, timestamp_type) = match record.timestamp() {
+        Timestamp::CreateTime(ms) => (ms, "CREATE_TIME"),
+        Timestamp::LogAppendTime(ms) => (ms, "LOG_APPEND_TIME"),
+        Timestamp::NotAvailable => (0, "CREATE_TIME"),
+    };
+    let headers = record.headers();
+    let body = RecordBody {
+        topic: record.topic(),
+        partition: record.partition(),
+        offset: record.offset(),
+        timestamp,
+        timestamp_type,
+        key: Shown::of(record.key(), tombstones),
+        value: Shown::of(record.payload(), tombstones),
+        headers: headers
+            .into_iter()
+            .flat_map(Headers::iter)
+            .map(|header| Header(header.key, header.value.unwrap_or_default()))
+            .collect(),
+    };
+    Ok(EventRecord {
+        place: Place { partition: record.partition(), offset: record.offset() },
+        at_ms: u64::try_from(timestamp).unwrap_or_default(),
+        key: record.key().map(<[u8]>::to_vec),
+        json: serde_json::to_string(&body)?,
+    })
+}
+
+/// Where the records come from.
+#[derive(Debug, Clone)]
+pub(super) struct Origin {
+    pub(super) topic: String,
+    pub(super) brokers: String,
+}
+
+impl Origin {
+    pub(super) fn arn() -> String {
+        format!("arn:aws:kafka:{REGION}:000000000000:cluster/howk-local/00000000-0000-4000-8000-000000000000-1")
+    }
+
+    /// Writes an event of records, which are in the order of their places.
+    pub(super) fn event(&self, records: &[Arc<EventRecord>]) -> String {
+        let mut partitions: BTreeMap<i32, Vec<&str>> = BTreeMap::new();
+        for record in records {
+            partitions.entry(record.place.partition).or_default().push(&record.json);
+        }
+        let named = partitions.iter().map(|(partition, records)| {
+            format!("{}:[{}]", text(&format!("{}-{partition}", self.topic)), records.join(","))
+        });
+        let (arn, brokers) = (text(&Self::arn()), text(&self.brokers));
+        let records = named.collect::<Vec<_>>().join(",");
+        format!(
+            r#"{{"eventSource":"aws:kafka","eventSourceArn":{arn},"bootstrapServers":{brokers},"records":{{{records}}}}}"#
+        )
+    }
+}
+
+fn text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

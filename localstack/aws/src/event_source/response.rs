@@ -1,0 +1,53 @@
+//! The function's answer to a batch, read as Lambda reads it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::batch::{Batch, Place};
+
+/// What a function says about its batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Everything was handled.
+    All,
+    /// Everything but these.
+    AllBut(BTreeSet<Place>),
+    /// Something that can't be meant: the whole batch counts as failed.
+    Unclear,
+}
+
+impl Said {
+    /// How many of so many records have failed.
+    pub(super) fn failures(&self, of: u64) -> u64 {
+        match self {
+            Self::All => 0,
+            Self::AllBut(places) => u64::try_from(places.len()).unwrap_or(of),
+            Self::Unclear => of,
+        }
+    }
+}
+
+/// Reads an answer. Nothing, null and an empty list all say that everything was handled.
+pub(super) fn read(answer: &[u8], topic: &str, batch: &Batch) -> Said {
+    if answer.trim_ascii().is_empty() {
+        return Said::All;
+    }
+    let Ok(answer) = serde_json::from_slice::<Value>(answer) else { return Said::Unclear };
+    let failures = match answer.get("batchItemFailures") {
+        None | Some(Value::Null) => return Said::All,
+        Some(Value::Array(failures)) if failures.is_empty() => return Said::All,
+        Some(Value::Array(failures)) => failures,
+        Some(_) => return Said::Unclear,
+    };
+    let sent: BTreeSet<Place> = batch.records.iter().map(|record| record.place).collect();
+    let named: Option<BTreeSet<Place>> =
+        failures.iter().map(|failure| place(failure, topic).filter(|place| sent.contains(place))).collect();
+    named.map_or(Said::Unclear, Said::AllBut)
+}
+
+fn place(failure: &Value, topic: &str) -> Option<Place> {
+    let named = failure.get("itemIdentifier")?;
+    let partition = named.get("partition")?.as_str()?.strip_prefix(topic)?.strip_prefix('-')?;
+    Some(Place { partition: partition.parse().ok()?, offset: named.get("offset")?.as_i64()? })
+}

@@ -1,0 +1,180 @@
+//! The event source as a whole: its settings, its pollers, its end.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use delivery::ports::time::Clock;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::consumer::Reader;
+use super::control::{SourceControl, Watched};
+use super::event::Origin;
+use super::on_failure::OnFailure;
+use super::poller::Poller;
+use crate::invoker::Invoker;
+use crate::spec::EventSourceSpec;
+
+/// Between two tries to find the topic.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long an invocation that is under way may take at the end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What an event source is made of.
+#[derive(Clone)]
+pub struct SourceConfig {
+    /// How it reads and invokes, with topics by their names in the cluster.
+    pub spec: EventSourceSpec,
+    /// The brokers, as host:port.
+    pub brokers: Vec<String>,
+    /// The consumer group of the mapping.
+    pub group: String,
+    /// How functions are invoked.
+    pub invoker: Invoker,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for SourceConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SourceConfig").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+impl SourceConfig {
+    pub(super) fn origin(&self) -> Origin {
+        Origin { topic: self.spec.topic.clone(), brokers: self.brokers.join(",") }
+    }
+}
+
+/// A running event source.
+#[derive(Debug)]
+pub struct EventSource {
+    watched: Arc<Watched>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    cut: CancellationToken,
+}
+
+impl EventSource {
+    /// Starts to poll, as soon as Kafka is there and has the topic.
+    ///
+    /// # Errors
+    /// When no Kafka client can be built.
+    pub fn start(config: SourceConfig) -> anyhow::Result<Self> {
+        let watched = Arc::new(Watched::new(&config.spec));
+        let config = Arc::new(config);
+        let on_failure = OnFailure::of(&config)?.map(Arc::new);
+        let source = Self {
+            watched: Arc::clone(&watched),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            cut: CancellationToken::new(),
+        };
+        let first = Reader::new(&config, &watched)?;
+        let beginning = Beginning {
+            config,
+            watched,
+            on_failure,
+            stop: source.stop.clone(),
+            cut: source.cut.clone(),
+            tasks: source.tasks.clone(),
+        };
+        source.tasks.spawn(async move {
+            if let Err(error) = beginning.begin(first).await {
+                tracing::error!("an event source could not begin: {error:#}");
+            }
+        });
+        Ok(source)
+    }
+
+    /// Sees and changes it.
+    pub fn control(&self) -> SourceControl {
+        SourceControl(Arc::clone(&self.watched))
+    }
+
+    /// Stops invoking. An invocation that is under way is awaited for 2 seconds; its records come again if it takes longer.
+    pub async fn stop(&self, clock: &dyn Clock) {
+        self.stop.cancel();
+        self.tasks.close();
+        tokio::select! {
+            () = self.tasks.wait() => return,
+            () = clock.sleep(GRACE) => {}
+        }
+        self.cut.cancel();
+        self.tasks.wait().await;
+    }
+}
+
+impl Drop for EventSource {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.cut.cancel();
+    }
+}
+
+/// An event source that finds its partitions.
+struct Beginning {
+    config: Arc<SourceConfig>,
+    watched: Arc<Watched>,
+    on_failure: Option<Arc<OnFailure>>,
+    stop: CancellationToken,
+    cut: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Beginning {
+    async fn begin(self, first: Reader) -> anyhow::Result<()> {
+        let Some(partitions) = self.find(first).await? else { return Ok(()) };
+        self.watched.found(partitions.len());
+        let pollers = usize::try_from(self.config.spec.pollers)?.clamp(1, partitions.len());
+        for number in 0..pollers {
+            let own: Vec<i32> = partitions.iter().copied().skip(number).step_by(pollers).collect();
+            let (poller, cut) = (self.poller(own)?, self.cut.clone());
+            self.tasks.spawn(async move {
+                tokio::select! {
+                    () = cut.cancelled() => {}
+                    () = poller.run() => {}
+                }
+            });
+        }
+        Ok(())
+    }
+
+    async fn find(&self, reader: Reader) -> anyhow::Result<Option<Vec<i32>>> {
+        let reader = Arc::new(reader);
+        while !self.stop.is_cancelled() {
+            let asked = Arc::clone(&reader);
+            match tokio::task::spawn_blocking(move || asked.partitions()).await? {
+                Ok(partitions) => return Ok(Some(partitions)),
+                Err(error) => tracing::debug!("an event source waits for its topic: {error:#}"),
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => {}
+                () = self.config.clock.sleep(PAUSE) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn poller(&self, partitions: Vec<i32>) -> anyhow::Result<Poller> {
+        let reader = Reader::new(&self.config, &self.watched)?;
+        // Room for the batch after this one.
+        let (sender, records) = mpsc::channel(self.config.spec.batch_size.max(2));
+        let count = partitions.len();
+        reader.read(partitions, sender, self.stop.clone())?;
+        Ok(Poller {
+            config: Arc::clone(&self.config),
+            watched: Arc::clone(&self.watched),
+            reader,
+            records,
+            kept: None,
+            partitions: count,
+            on_failure: self.on_failure.clone(),
+            origin: self.config.origin(),
+            stop: self.stop.clone(),
+        })
+    }
+}

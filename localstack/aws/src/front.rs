@@ -1,0 +1,103 @@
+//! The HTTP front: an HTTP API with one integration, payload format 2.0 in and out.
+//!
+//! Whatever comes goes to one function. `/ready` answers 200 only when its function says so and everything that moves a
+//! webhook on is at work.
+
+mod answer;
+mod event;
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use delivery::ports::time::{Clock, Random};
+use serde_json::json;
+
+use self::event::Arrived;
+use crate::invoker::{Invoked, Invoker};
+use crate::lambda::SYNC_BYTES_MAX;
+
+/// Bytes of a request's body, at most.
+const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the front is made of.
+pub struct Front {
+    /// The function that answers.
+    pub function: String,
+    /// How functions are invoked.
+    pub invoker: Invoker,
+    /// What is missing before a webhook would be delivered, as a list for people.
+    pub missing: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub random: Arc<dyn Random>,
+}
+
+impl fmt::Debug for Front {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Front").field("function", &self.function).finish_non_exhaustive()
+    }
+}
+
+/// The routes: all there are.
+pub fn router(front: Front) -> Router {
+    Router::new().fallback(answer).with_state(Arc::new(front))
+}
+
+async fn answer(
+    State(front): State<Arc<Front>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response {
+    if request.uri().path() == "/ready" {
+        let missing = (front.missing)();
+        if !missing.is_empty() {
+            let body = json!({ "status": "not ready", "error": missing.join("; ") });
+            return (StatusCode::SERVICE_UNAVAILABLE, axum::Json(body)).into_response();
+        }
+    }
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, BODY_BYTES_MAX).await else { return too_large() };
+    let arrived = Arrived { at: front.clock.now(), bits: front.random.bits(), peer };
+    let event = event::of(&parts, &body, &arrived);
+    if event.len() > SYNC_BYTES_MAX {
+        return too_large();
+    }
+    tokio::select! {
+        invoked = front.invoker.invoke(&front.function, event) => answered(invoked),
+        () = front.clock.sleep(PATIENCE) => problem(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+    }
+}
+
+fn answered(invoked: Invoked) -> Response {
+    match invoked {
+        Invoked::Answered(payload) => answer::read(&payload).unwrap_or_else(|why| failed(&why)),
+        Invoked::FunctionError(error) => failed(&String::from_utf8_lossy(&error)),
+        Invoked::TooLarge => too_large(),
+        Invoked::Throttled | Invoked::Unavailable(_) => {
+            problem(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable")
+        }
+    }
+}
+
+fn failed(why: &str) -> Response {
+    tracing::warn!(why, "a request failed");
+    problem(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")
+}
+
+fn too_large() -> Response {
+    problem(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large")
+}
+
+fn problem(status: StatusCode, text: &str) -> Response {
+    (status, axum::Json(json!({ "message": text }))).into_response()
+}

@@ -1,0 +1,99 @@
+//! Asynchronous invocations: accepted at once, run later, tried again.
+//!
+//! Events wait in this process: AWS keeps them, this doesn't. An event that the function failed is tried again as often
+//! as its function says; one that was throttled, as long as it isn't too old. What is given up is counted and logged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::answer::Refused;
+use super::invocation::Invocation;
+use super::service::Lambda;
+use super::state::Counters;
+
+/// Events that may wait for one function.
+const QUEUE_MAX: u64 = 10_000;
+/// Between a failed try and the next, by how many have failed. AWS waits a minute, then two.
+const PAUSES: [Duration; 2] = [Duration::from_mins(1), Duration::from_mins(2)];
+/// Between a throttled try and the next, at first and at last.
+const THROTTLED_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+
+/// What becomes of an event after a try.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    GiveUp(&'static str),
+    Again(Duration),
+}
+
+/// What was tried so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tried {
+    failed: u32,
+    throttled: u32,
+}
+
+impl Lambda {
+    /// Takes an event to be handled later.
+    ///
+    /// # Errors
+    /// When there is no such function, or too many events wait for it.
+    pub fn invoke_later(&self, function: &str, invocation: Invocation) -> Result<(), Refused> {
+        let queued = self.state_of(function).ok_or_else(|| Refused::Unknown(function.to_owned()))?.queued;
+        if queued >= QUEUE_MAX {
+            return Err(Refused::Throttled("QueueFull"));
+        }
+        let (lambda, function) = (self.clone(), function.to_owned());
+        self.count(&function, |counters| counters.queued += 1);
+        self.shared.tracker.spawn(async move {
+            let stopping = lambda.shared.stopping.clone();
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = lambda.work_off(&function, &invocation) => {}
+            }
+            lambda.count(&function, |counters| counters.queued -= 1);
+        });
+        Ok(())
+    }
+
+    async fn work_off(&self, function: &str, invocation: &Invocation) {
+        let clock = Arc::clone(&self.shared.clock);
+        let Some(spec) = self.shared.programs.get(function).map(|program| &program.spec) else { return };
+        let begun = clock.now();
+        let mut tried = Tried::default();
+        loop {
+            match self.invoke(function, invocation.clone()).await {
+                Ok(answer) if !answer.failed => return,
+                Ok(_) => tried.failed += 1,
+                Err(_) => tried.throttled += 1,
+            }
+            let patience = spec.event_age.saturating_sub(clock.now().since(begun));
+            match after(tried, spec.retries, patience) {
+                Next::Again(pause) => clock.sleep(pause).await,
+                Next::GiveUp(why) => {
+                    self.count(function, |counters| counters.given_up += 1);
+                    tracing::warn!(function, request = invocation.id, why, "an asynchronous event is given up");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn count(&self, function: &str, count: impl FnOnce(&mut Counters)) {
+        self.shared.count(function, count);
+    }
+}
+
+/// What to do with an event that failed or was throttled, and may wait for so long.
+fn after(tried: Tried, retries: u32, patience: Duration) -> Next {
+    if tried.failed > retries {
+        return Next::GiveUp("retries exhausted");
+    }
+    let pause = if tried.throttled > 0 {
+        let (first, last) = THROTTLED_PAUSES;
+        first.saturating_mul(1 << (tried.throttled - 1).min(16)).min(last)
+    } else {
+        let failed = usize::try_from(tried.failed).unwrap_or(usize::MAX);
+        PAUSES.get(failed.saturating_sub(1)).or(PAUSES.last()).copied().unwrap_or_default()
+    };
+    if pause > patience { Next::GiveUp("too old") } else { Next::Again(pause) }
+}

@@ -1,0 +1,69 @@
+//! What the functions' processes print.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+/// What stands in every line of the embedded metric format.
+const METRICS: &str = "\"CloudWatchMetrics\":";
+
+/// A line that a function printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The function.
+    pub function: String,
+    /// The number of its environment.
+    pub environment: u64,
+    /// The line, without its end.
+    pub text: String,
+}
+
+/// Where the lines go.
+#[derive(Clone)]
+pub struct Output(Arc<dyn Fn(Line) + Send + Sync>);
+
+impl fmt::Debug for Output {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Output")
+    }
+}
+
+impl Line {
+    fn log_for_people(&self) {
+        tracing::info!(target: "function", "{}/{}: {}", self.function, self.environment, self.text);
+    }
+
+    fn log_for_machines(&self) {
+        tracing::debug!(target: "function", "{}/{}: {}", self.function, self.environment, self.text);
+    }
+}
+
+impl Output {
+    /// Lines go to a function.
+    pub fn to(take: impl Fn(Line) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(take))
+    }
+
+    /// Lines go to the log, at the level info; metrics, which are for machines, at the level debug.
+    pub fn logged() -> Self {
+        Self::to(|line| {
+            if line.text.contains(METRICS) {
+                line.log_for_machines();
+            } else {
+                line.log_for_people();
+            }
+        })
+    }
+
+    /// Reads lines until the pipe is closed.
+    pub(super) async fn read(self, function: String, environment: u64, pipe: impl AsyncRead + Unpin) {
+        let mut reader = BufReader::new(pipe);
+        let mut bytes = Vec::new();
+        while reader.read_until(b'\n', &mut bytes).await.is_ok_and(|read| read > 0) {
+            let text = String::from_utf8_lossy(&bytes).trim_end().to_owned();
+            (self.0)(Line { function: function.clone(), environment, text });
+            bytes.clear();
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Kafka and Redis on this machine, by `localstack/services`.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::{Context, bail, ensure};
+use tokio::process::Command;
+
+/// Where the services are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Services {
+    /// Kafka's brokers, as host:port,...
+    pub brokers: String,
+    /// Redis, as host:port.
+    pub redis: String,
+    /// Whether none of them ran before, so that they are ours to stop.
+    pub are_ours: bool,
+}
+
+/// Starts what is missing, and says where everything is. A service whose variable is set is used as it is.
+///
+/// # Errors
+/// When a service can't be started; the script has said why on standard error.
+pub async fn up(brokers: Option<&str>, redis: Option<&str>) -> anyhow::Result<Services> {
+    if let (Some(brokers), Some(redis)) = (brokers, redis) {
+        return Ok(Services { brokers: brokers.to_owned(), redis: redis.to_owned(), are_ours: false });
+    }
+    // The script says `process 123` of whatever runs.
+    let are_ours = !status().await?.contains("process");
+    let output = run("up").await?;
+    if !output.status.success() {
+        if are_ours {
+            // Of two, one may have started.
+            down().await?;
+        }
+        bail!("Kafka and Redis could not be started: see above");
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let found = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.map(str::to_owned).with_context(|| format!("localstack/services did not say {name}"))
+    };
+    Ok(Services { brokers: found("HOWK_KAFKA_BROKERS")?, redis: found("HOWK_REDIS_ADDR")?, are_ours })
+}
+
+/// Stops what `up` started, with everything in it.
+///
+/// # Errors
+/// When that does not work; the script has said why.
+pub async fn down() -> anyhow::Result<()> {
+    ensure!(run("down").await?.status.success(), "Kafka and Redis could not be stopped: see above");
+    Ok(())
+}
+
+/// Whether Kafka and Redis run, in the script's words.
+///
+/// # Errors
+/// When the script can't be run.
+pub async fn status() -> anyhow::Result<String> {
+    Ok(String::from_utf8_lossy(&run("status").await?.stdout).into_owned())
+}
+
+async fn run(verb: &str) -> anyhow::Result<std::process::Output> {
+    let script = script()?;
+    let mut command = Command::new(&script);
+    command.arg(verb).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    // Not in the terminal's group: who stops this program must not stop Kafka before it.
+    command.process_group(0);
+    let output = command.spawn().with_context(|| format!("{} could not be run", script.display()))?;
+    Ok(output.wait_with_output().await?)
+}
+
+/// The script: in this folder or one above it, else where this program was built.
+fn script() -> anyhow::Result<PathBuf> {
+    let here = std::env::current_dir()?;
+    let mut around = here.ancestors().map(|folder| folder.join("localstack/services"));
+    let built = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../services"));
+    let found = around.find(|path| path.is_file()).or_else(|| built.is_file().then_some(built));
+    found.context(
+        "localstack/services is not here: run this in howk's repository, or set HOWK_KAFKA_BROKERS and HOWK_REDIS_ADDR",
+    )
+}

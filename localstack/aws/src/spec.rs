@@ -1,0 +1,175 @@
+//! What runs: functions, event sources and schedules, as `infra/functions.json` lists them.
+//!
+//! The one list that the deployment, this stack and the tests share. It says nothing about where Kafka is or what the
+//! functions are told: that comes from the settings.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+
+mod event_source;
+mod schedule;
+
+pub use event_source::{EventSourceSpec, PartialResponse, RetryPolicy, StartingPosition, Tombstones};
+pub use schedule::ScheduleSpec;
+
+/// What runs.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StackSpec {
+    /// The functions.
+    pub functions: Vec<FunctionSpec>,
+    /// What feeds them from Kafka.
+    pub event_sources: Vec<EventSourceSpec>,
+    /// What starts them by the clock.
+    pub schedules: Vec<ScheduleSpec>,
+}
+
+impl StackSpec {
+    /// `infra/functions.json`, as it stood when this was built.
+    ///
+    /// # Errors
+    /// Never: the file is compiled in, and a test reads it.
+    pub fn howk() -> anyhow::Result<Self> {
+        Self::parse(include_str!("../../../infra/functions.json"))
+    }
+
+    /// Reads a list like `infra/functions.json`.
+    ///
+    /// # Errors
+    /// Everything in it that does not fit together.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let spec: Self = serde_json::from_str(text)?;
+        let known = |name: &str| spec.functions.iter().any(|function| function.name == name);
+        let mut mistakes: Vec<String> = spec.event_sources.iter().flat_map(EventSourceSpec::mistakes).collect();
+        mistakes.extend(spec.functions.iter().flat_map(FunctionSpec::mistakes));
+        let triggers = spec.event_sources.iter().map(|source| &source.function);
+        for name in triggers.chain(spec.schedules.iter().map(|schedule| &schedule.function)) {
+            if !known(name) {
+                mistakes.push(format!("there is no function {name} to invoke"));
+            }
+        }
+        anyhow::ensure!(mistakes.is_empty(), "{}", mistakes.join("; "));
+        Ok(spec)
+    }
+
+    /// The function of a name, to change what it is told.
+    pub fn function(&mut self, name: &str) -> Option<&mut FunctionSpec> {
+        self.functions.iter_mut().find(|function| function.name == name)
+    }
+
+    /// The event source of a function, to change how it is fed.
+    pub fn event_source(&mut self, function: &str) -> Option<&mut EventSourceSpec> {
+        self.event_sources.iter_mut().find(|source| source.function == function)
+    }
+
+    /// The schedule of a function.
+    pub fn schedule(&mut self, function: &str) -> Option<&mut ScheduleSpec> {
+        self.schedules.iter_mut().find(|schedule| schedule.function == function)
+    }
+}
+
+/// One function.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionSpec {
+    /// Its name, which is also that of its binary.
+    pub name: String,
+    /// Memory in MB: told to the function, not enforced.
+    #[serde(default = "memory")]
+    pub memory_mb: u32,
+    /// How long an invocation may take, in whole milliseconds, up to 15 minutes.
+    #[serde(rename = "timeout_ms", deserialize_with = "ms", default = "timeout")]
+    pub timeout: Duration,
+    /// How many invocations may run at once; without it, what the account has left.
+    #[serde(default)]
+    pub reserved_concurrency: Option<usize>,
+    /// How often a failed asynchronous invocation is tried again: 0, 1 or 2.
+    #[serde(default = "retries")]
+    pub retries: u32,
+    /// How old an asynchronous event may become before it is given up.
+    #[serde(rename = "event_age_ms", deserialize_with = "ms", default = "event_age")]
+    pub event_age: Duration,
+    /// Variables of its own, over those that all functions get.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+}
+
+impl FunctionSpec {
+    /// A function with AWS's defaults.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            memory_mb: memory(),
+            timeout: timeout(),
+            reserved_concurrency: None,
+            retries: retries(),
+            event_age: event_age(),
+            variables: BTreeMap::new(),
+        }
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        if self.timeout.is_zero() || self.timeout > Duration::from_mins(15) {
+            mistakes.push(format!("{}: timeout_ms is above 0 and at most 900000", self.name));
+        }
+        if self.retries > 2 {
+            mistakes.push(format!("{}: retries is 0, 1 or 2", self.name));
+        }
+        mistakes
+    }
+}
+
+const fn memory() -> u32 {
+    128
+}
+
+const fn timeout() -> Duration {
+    Duration::from_secs(3)
+}
+
+const fn retries() -> u32 {
+    2
+}
+
+const fn event_age() -> Duration {
+    Duration::from_hours(6)
+}
+
+/// Whole milliseconds.
+fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    u64::deserialize(deserializer).map(Duration::from_millis)
+}
+
+/// Whole milliseconds, or null for without end.
+fn ms_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    Option::<u64>::deserialize(deserializer).map(|span| span.map(Duration::from_millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_howk_fits_together() {
+        let spec = StackSpec::howk().unwrap();
+        let names: Vec<_> = spec.functions.iter().map(|function| function.name.as_str()).collect();
+        assert_eq!(names, ["enqueue", "fast-lane", "slow-lane", "scheduler", "reconciler"]);
+        assert!(spec.event_sources.iter().all(|source| source.retry.retries_max.is_none()), "howk loses nothing");
+    }
+
+    #[test]
+    fn every_mistake_is_told() {
+        let text = r#"{"functions":[{"name":"a","timeout_ms":0,"retries":3}],
+            "schedules":[{"function":"b"}],
+            "event_sources":[{"function":"c","topic":"t","batch_size":0,"on_failure_topic":"t"}]}"#;
+        let told = StackSpec::parse(text).unwrap_err().to_string();
+        for part in
+            ["a: timeout_ms", "a: retries", "no function b", "no function c", "batch_size", "on_failure_topic"]
+        {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
+}

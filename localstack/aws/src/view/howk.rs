@@ -1,0 +1,87 @@
+//! What howk's own state says: what waits, who is in trouble, what was delivered.
+
+use std::sync::Arc;
+
+use clock_system::SystemClock;
+use delivery::ports::endpoints::Endpoints;
+use delivery::ports::recovery::Recovery;
+use delivery::ports::schedule::Schedule;
+use delivery::ports::stats::{Hour, Stats};
+use delivery::ports::time::Clock;
+use domain::Circuit;
+use settings::Settings;
+use store_redis::RedisStore;
+
+/// Endpoints that are looked at, at most.
+const ENDPOINTS_MAX: usize = 200;
+
+/// What is to be seen of howk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HowkState {
+    /// Whether the hot state is whole.
+    pub is_whole: bool,
+    /// Webhooks that wait for their time.
+    pub waiting: u64,
+    /// Those of them whose time has come.
+    pub due: u64,
+    /// Endpoints whose circuit is not closed.
+    pub open_circuits: u64,
+    /// Endpoints that are not in their normal state.
+    pub troubled: u64,
+    /// Webhooks accepted in this hour.
+    pub enqueued: u64,
+    /// Webhooks delivered in this hour.
+    pub delivered: u64,
+    /// Webhooks dead-lettered in this hour.
+    pub exhausted: u64,
+}
+
+/// Looks at howk's state, in Redis.
+pub struct Sight {
+    store: RedisStore,
+    clock: SystemClock,
+}
+
+impl std::fmt::Debug for Sight {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Sight")
+    }
+}
+
+impl Sight {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When Redis can't be reached.
+    pub async fn new(settings: &Settings) -> anyhow::Result<Self> {
+        let config = wiring::redis::config(settings, Arc::new(SystemClock))?;
+        Ok(Self { store: RedisStore::connect(config).await?, clock: SystemClock })
+    }
+
+    /// What is to be seen now.
+    ///
+    /// # Errors
+    /// When Redis doesn't answer.
+    pub async fn look(&self) -> anyhow::Result<HowkState> {
+        let now = self.clock.now();
+        let depth = self.store.depth(now).await?;
+        let hashes = self.store.troubled(None, ENDPOINTS_MAX).await?;
+        let mut open_circuits = 0;
+        for hash in &hashes {
+            let found = self.store.endpoint(hash, now).await?;
+            let is_open = found.is_some_and(|found| !matches!(found.state.circuit, Circuit::Closed { .. }));
+            open_circuits += u64::from(is_open);
+        }
+        let (counts, _) = self.store.sum(&[Hour(now.as_secs() / 3600)]).await?;
+        Ok(HowkState {
+            is_whole: self.store.epoch().await?.is_some(),
+            waiting: depth.waiting,
+            due: depth.due,
+            open_circuits,
+            troubled: u64::try_from(hashes.len())?,
+            enqueued: counts.enqueued,
+            delivered: counts.delivered,
+            exhausted: counts.exhausted,
+        })
+    }
+}
