@@ -24,7 +24,11 @@ export function build(deployment: Deployment, { code, outdir }: BuildOptions = {
     const app = new App({
         analyticsReporting: false,
         ...(outdir !== undefined && { outdir }),
-        ...(code !== undefined && { context: { [CODE_CONTEXT]: code } }),
+        context: {
+            // The data stack cannot lose what the functions stack uses.
+            '@aws-cdk/core:defaultCrossStackReferences': 'strong',
+            ...(code !== undefined && { [CODE_CONTEXT]: code }),
+        },
     });
     const props = { env: { region: deployment.region } };
     const data = new DataStack(app, deployment, { ...props, description: `howk ${deployment.name}: what lasts` });

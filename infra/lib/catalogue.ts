@@ -6,19 +6,19 @@
 import type { FunctionName, LaneName } from './settings/deployment.ts';
 import type { SecretName } from './secrets.ts';
 
-/** The adapters that reach something outside the process. */
+/** The adapters, as `wiring` has a feature for each. */
 export type Adapter = 'log-kafka' | 'store-redis' | 'sender-http' | 'vault-xchacha' | 'http-api';
 
 export interface FunctionSpec {
     readonly name: FunctionName;
     readonly description: string;
     readonly adapters: readonly Adapter[];
+    /** Whether it sends requests, rather than only looking at their URLs. */
+    readonly calls: boolean;
     /** Topics that it publishes to. */
     readonly writes: readonly string[];
     /** Topics that it reads, without a consumer group. */
     readonly reads: readonly string[];
-    /** Topics that it only asks for their extent. */
-    readonly describes: readonly string[];
     /** Lanes whose lag it asks for. */
     readonly watches: readonly LaneName[];
     readonly secrets: readonly SecretName[];
@@ -37,12 +37,12 @@ export const FUNCTIONS: readonly FunctionSpec[] = [
     {
         name: 'enqueue',
         description: 'The HTTP API: 202 once the log has the webhook',
-        adapters: ['http-api', 'log-kafka', 'store-redis', 'vault-xchacha'],
+        adapters: ['http-api', ...DELIVERY],
+        calls: false,
         // Webhooks and replays; decisions of owners.
         writes: ['howk.pending', 'howk.state'],
         // A dead letter that is shown or replayed.
         reads: ['howk.deadletter'],
-        describes: [],
         watches: [],
         secrets: ['api.keys', 'secrets.key'],
     },
@@ -50,9 +50,9 @@ export const FUNCTIONS: readonly FunctionSpec[] = [
         name: 'fast-lane',
         description: 'Delivers; what takes long goes on in the slow lane',
         adapters: DELIVERY,
+        calls: true,
         writes: SETTLED,
         reads: [],
-        describes: ['howk.pending'],
         watches: [],
         secrets: ['secrets.key'],
     },
@@ -60,19 +60,20 @@ export const FUNCTIONS: readonly FunctionSpec[] = [
         name: 'slow-lane',
         description: 'Delivers to slow and busy endpoints, with patience',
         adapters: DELIVERY,
+        calls: true,
         writes: SETTLED.filter((topic) => topic !== 'howk.slow'),
         reads: [],
-        describes: ['howk.pending'],
         watches: [],
         secrets: ['secrets.key'],
     },
     {
         name: 'scheduler',
         description: 'Releases what is due, probes gates, measures backlogs',
-        adapters: ['log-kafka', 'sender-http', 'store-redis'],
+        adapters: DELIVERY,
+        // Health URLs.
+        calls: true,
         writes: ['howk.pending', 'howk.slow'],
         reads: [],
-        describes: [],
         watches: ['fast-lane', 'slow-lane'],
         secrets: [],
     },
@@ -80,9 +81,9 @@ export const FUNCTIONS: readonly FunctionSpec[] = [
         name: 'reconciler',
         description: 'Rebuilds Redis from the log when it is lost',
         adapters: ['log-kafka', 'store-redis'],
+        calls: false,
         writes: [],
         reads: ['howk.deadletter', 'howk.results', 'howk.state'],
-        describes: ['howk.pending'],
         watches: [],
         secrets: [],
     },

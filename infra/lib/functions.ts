@@ -4,7 +4,6 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import type * as ec2 from 'aws-cdk-lib/aws-ec2';
 import type * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
-import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { CACHE_PORT } from './cache.ts';
@@ -45,8 +44,10 @@ export class Functions extends Construct {
             this.all[name].configureAsyncInvoke({
                 retryAttempts: 0,
                 maxEventAge: Duration.seconds(60),
-                onFailure: new SqsDestination(this.deadLetters),
+                // CDK's own destination would also let the function read the queue's attributes.
+                onFailure: { bind: () => ({ destination: this.deadLetters.queueArn }) },
             });
+            this.all[name].addToRolePolicy(grants.statementForDeadLetters(this.deadLetters.queueArn));
         }
     }
 }
@@ -74,10 +75,9 @@ class HowkFunction extends Construct {
             environment: environmentOf(spec, deployment, data),
             role,
             logGroup: log,
-            loggingFormat: lambda.LoggingFormat.JSON,
             tracing: lambda.Tracing.ACTIVE,
             vpc: data.network.vpc,
-            vpcSubnets: { subnets: spec.adapters.includes('sender-http') ? data.network.egress : data.network.isolated },
+            vpcSubnets: { subnets: spec.calls ? data.network.egress : data.network.isolated },
             securityGroups: [this.connections(spec, data)],
             ...reserved(spec.name, deployment),
         });
@@ -95,7 +95,7 @@ class HowkFunction extends Construct {
         if (network.endpoints !== undefined) {
             allow(this, group, { group: network.endpoints, port: ENDPOINT_PORT, name: 'Apis' });
         }
-        if (spec.adapters.includes('sender-http')) {
+        if (spec.calls) {
             anywhere(this, group);
         }
         return group;

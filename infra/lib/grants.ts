@@ -10,8 +10,6 @@ export const POLLER_ACTIONS = ['ec2:DescribeSecurityGroups', 'ec2:DescribeVpcs']
 export interface KafkaUse {
     readonly writes: readonly string[];
     readonly reads: readonly string[];
-    /** Topics whose metadata is asked for. */
-    readonly describes: readonly string[];
     /** Consumer groups whose offsets are asked for. */
     readonly watches: readonly string[];
 }
@@ -34,7 +32,6 @@ export function statementsForKafka(arns: KafkaArns, use: KafkaUse): iam.PolicySt
         ),
         ...onTopics('KafkaWrite', ['kafka-cluster:DescribeTopic', 'kafka-cluster:WriteData'], use.writes),
         ...onTopics('KafkaRead', ['kafka-cluster:DescribeTopic', 'kafka-cluster:ReadData'], use.reads),
-        ...onTopics('KafkaAsk', ['kafka-cluster:DescribeTopic'], use.describes),
         ...allowed(
             'KafkaWatch',
             ['kafka-cluster:DescribeGroup'],
@@ -61,15 +58,15 @@ export function statementsForTopics(arns: KafkaArns, topics: readonly Topic[]): 
         ...allowed('KafkaConnect', ['kafka-cluster:Connect'], [arns.cluster]),
         ...allowed(
             'KafkaTopics',
-            [
-                'kafka-cluster:AlterTopic',
-                'kafka-cluster:CreateTopic',
-                'kafka-cluster:DescribeTopic',
-                'kafka-cluster:DescribeTopicDynamicConfiguration',
-            ],
+            ['kafka-cluster:CreateTopic', 'kafka-cluster:DescribeTopic', 'kafka-cluster:DescribeTopicDynamicConfiguration'],
             topics.map(({ name }) => arns.topic(name)),
         ),
     ];
+}
+
+/** What the platform does with the role of a function whose asynchronous invocation failed. */
+export function statementForDeadLetters(queueArn: string): iam.PolicyStatement {
+    return new iam.PolicyStatement({ sid: 'DeadLetters', actions: ['sqs:SendMessage'], resources: [queueArn] });
 }
 
 export function statementForCache(cacheArn: string, userArn: string): iam.PolicyStatement {

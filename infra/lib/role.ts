@@ -1,7 +1,7 @@
 // Execution roles: nothing but what every function in a VPC needs.
 //
 // AWS's managed policies for it name every log group and let the function's own code manage network interfaces. Here the
-// log group is named, and a deny keeps the interfaces to the platform.
+// log group is named, and a deny keeps the interfaces to the platform. CDK adds X-Ray's two actions to whatever is traced.
 
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -17,8 +17,6 @@ export const INTERFACE_ACTIONS = [
     'ec2:DescribeSubnets',
     'ec2:UnassignPrivateIpAddresses',
 ];
-/** X-Ray has none at all. */
-export const TRACE_ACTIONS = ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'];
 
 export interface RoleProps {
     readonly functionName: string;
@@ -42,7 +40,6 @@ export function vpcRole(scope: Construct, props: RoleProps): iam.Role {
             actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
             resources: [props.log.logGroupArn],
         }),
-        new iam.PolicyStatement({ sid: 'Trace', actions: TRACE_ACTIONS, resources: ['*'] }),
         new iam.PolicyStatement({ sid: 'Interfaces', actions: INTERFACE_ACTIONS, resources: ['*'] }),
         new iam.PolicyStatement({
             sid: 'InterfacesAreForThePlatform',

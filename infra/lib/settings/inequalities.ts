@@ -11,8 +11,10 @@ const BASE_MB = 64;
 const EVENT_MB = 4 * 6;
 /** MB that a request under way needs: a TLS connection, the payload, the bounded answer. */
 const REQUEST_MB = 1;
-/** Seconds before its deadline at which a lane may still begin a send, beyond lambda.deadline_margin. */
+/** Seconds that a lane needs beside its requests and lambda.deadline_margin: a cold start, the records, the answer. */
 const START_SECONDS = 2;
+/** Seconds that an event source mapping waits for a function. */
+const INVOCATION_SECONDS_MAX = 840;
 /** What one poller group takes. */
 const GROUP_POLLERS_MAX = 2000;
 /** Compacted partitions of one MSK Serverless cluster. */
@@ -33,9 +35,9 @@ export function mistakesOfInequalities(deployment: Deployment): Mistake[] {
 
 const LANES: readonly LaneName[] = ['fast-lane', 'slow-lane'];
 
-function ofLanes(deployment: Deployment, problem: (lane: Lane, name: LaneName) => string | undefined): Mistake[] {
+function ofLanes(functions: Deployment['functions'], problem: (lane: Lane, name: LaneName) => string | undefined): Mistake[] {
     return LANES.flatMap((name) => {
-        const found = problem(deployment.functions[name], name);
+        const found = problem(functions[name], name);
         return found === undefined ? [] : [{ path: `functions.${name}`, problem: found }];
     });
 }
@@ -44,28 +46,31 @@ function when(holds: boolean, path: string, problem: string): Mistake[] {
     return holds ? [] : [{ path, problem }];
 }
 
-function timings(deployment: Deployment): Mistake[] {
-    const margin = seconds(deployment.howk, 'lambda.deadline_margin') + START_SECONDS;
-    return ofLanes(deployment, (lane, name) => {
+function timings({ howk, functions }: Deployment): Mistake[] {
+    const margin = seconds(howk, 'lambda.deadline_margin') + START_SECONDS;
+    const longest = seconds(howk, 'delivery.timeout');
+    return ofLanes(functions, ({ timeout, batch, concurrency }, name) => {
         const key = name === 'fast-lane' ? 'delivery.fast_timeout' : 'delivery.timeout';
-        const rounds = Math.ceil(lane.batch / lane.concurrency);
-        const needed = rounds * seconds(deployment.howk, key) + margin;
-        if (lane.timeout >= needed && lane.timeout <= 840) {
-            return undefined;
+        const rounds = Math.ceil(batch / concurrency);
+        const needed = rounds * seconds(howk, key) + margin;
+        if (timeout > INVOCATION_SECONDS_MAX) {
+            return `timeout ${timeout} s is more than the ${INVOCATION_SECONDS_MAX} s that an event source mapping waits; lower it`;
         }
-        if (lane.timeout > 840) {
-            return `timeout ${lane.timeout} s is more than the 840 s that an event source mapping waits; lower it`;
+        if (timeout < longest + margin) {
+            return (
+                `timeout ${timeout} s is less than howk.delivery.timeout ${longest} s with ${margin} s of margin, without which ` +
+                'a lane begins nothing; raise timeout, or lower howk.delivery.timeout'
+            );
         }
-        return (
-            `batch ${lane.batch} / concurrency ${lane.concurrency} is ${rounds} rounds of howk.${key}, ` +
-            `with ${margin} s of margin ${needed} s, but timeout is ${lane.timeout} s; ` +
-            `raise timeout or concurrency, or lower batch or howk.${key}`
-        );
+        return timeout >= needed
+            ? undefined
+            : `batch ${batch} / concurrency ${concurrency} is ${rounds} rounds of howk.${key}, with ${margin} s of margin ` +
+                  `${needed} s, but timeout is ${timeout} s; raise timeout or concurrency, or lower batch or howk.${key}`;
     });
 }
 
 function memory(deployment: Deployment): Mistake[] {
-    return ofLanes(deployment, (lane) => {
+    return ofLanes(deployment.functions, (lane) => {
         const needed = BASE_MB + EVENT_MB + REQUEST_MB * lane.concurrency;
         return lane.memory >= needed
             ? undefined
@@ -80,7 +85,7 @@ function pollers(deployment: Deployment): Mistake[] {
         'functions',
         `the lanes' pollers.max add up to ${max}, but their group takes ${GROUP_POLLERS_MAX}; lower one`,
     );
-    const own = ofLanes(deployment, ({ pollers }, name) => {
+    const own = ofLanes(deployment.functions, ({ pollers }, name) => {
         const partitions = partitionsOf(name === 'fast-lane' ? 'howk.pending' : 'howk.slow');
         if (pollers === null || (pollers.min <= pollers.max && pollers.max <= partitions)) {
             return undefined;
@@ -93,7 +98,7 @@ function pollers(deployment: Deployment): Mistake[] {
 }
 
 function modes(deployment: Deployment): Mistake[] {
-    return ofLanes(deployment, ({ pollers, partial_responses, bisect }) => {
+    return ofLanes(deployment.functions, ({ pollers, partial_responses, bisect }) => {
         const wanted = Object.entries({ partial_responses, bisect }).filter(([, on]) => on === true);
         return pollers !== null || wanted.length === 0
             ? undefined
