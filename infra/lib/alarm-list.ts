@@ -60,7 +60,12 @@ function ofLane(lane: LaneName, { deployment, sources, functions }: Watched): Al
             name: `DL-1-${lane}-lag`,
             means: 'Webhooks wait in the lane longer than they should: more comes in than goes out, or the lane fails.',
             remedy: `See the errors of ${lane} first. Without errors raise pollers.max, then concurrency, then the topic's partitions.`,
-            metric: own({ name: 'lag', function: 'scheduler', labels: { lane: lane.replace('-lane', '') }, statistic: 'Maximum' }),
+            metric: own({
+                name: 'lag',
+                function: 'scheduler',
+                labels: { lane: lane.replace('-lane', '') },
+                statistic: 'Maximum',
+            }),
             threshold: deployment.observability.lag_max,
             minutes: 5,
         },
@@ -149,7 +154,11 @@ function ofSchedule({ deployment, functions }: Watched): AlarmSpec[] {
             below: true,
             silence: true,
         },
-        failing('RT-1-scheduler-errors', functions.all.scheduler, 'The scheduler fails; retries are released late or not at all.'),
+        failing(
+            'RT-1-scheduler-errors',
+            functions.all.scheduler,
+            'The scheduler fails; retries are released late or not at all.',
+        ),
     ];
 }
 

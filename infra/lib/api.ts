@@ -20,7 +20,10 @@ export class Api extends Construct {
             apiName: deployment.name,
             description: `howk ${deployment.name}`,
             createDefaultStage: false,
-            defaultIntegration: new HttpLambdaIntegration('Enqueue', this.served(enqueue, deployment.functions.enqueue.provisioned_concurrency)),
+            defaultIntegration: new HttpLambdaIntegration(
+                'Enqueue',
+                this.served(enqueue, deployment.functions.enqueue.provisioned_concurrency),
+            ),
         });
         const stage = this.http.addStage('Stage', {
             stageName: '$default',

@@ -21,11 +21,20 @@ export class Dashboard extends Construct {
                 [graph('What waits', waiting()), graph('Lag of the lanes', lag())],
                 [graph('How long receivers take', durations()), graph('Decisions other than to send', decisions())],
                 [
-                    graph('Function errors', functions.map((of) => of.metricErrors({ period: MINUTE }))),
-                    graph('Function durations, p99', functions.map((of) => of.metricDuration({ period: MINUTE, statistic: 'p99' }))),
+                    graph(
+                        'Function errors',
+                        functions.map((of) => of.metricErrors({ period: MINUTE })),
+                    ),
+                    graph(
+                        'Function durations, p99',
+                        functions.map((of) => of.metricDuration({ period: MINUTE, statistic: 'p99' })),
+                    ),
                 ],
                 [
-                    graph('Concurrent executions', functions.map((of) => of.metric('ConcurrentExecutions', { statistic: 'Maximum', period: MINUTE }))),
+                    graph(
+                        'Concurrent executions',
+                        functions.map((of) => of.metric('ConcurrentExecutions', { statistic: 'Maximum', period: MINUTE })),
+                    ),
                     graph('API: requests and errors', [
                         watched.api.http.metricCount({ period: MINUTE }),
                         watched.api.http.metricClientError({ period: MINUTE }),
@@ -92,7 +101,9 @@ function decisions(): cloudwatch.IMetric[] {
 
 function faults(): cloudwatch.IMetric[] {
     return LANES.flatMap((lane) =>
-        ['transient', 'permanent'].map((kind) => own({ name: 'faults', function: lane, labels: { kind }, label: `${lane}: ${kind}` })),
+        ['transient', 'permanent'].map((kind) =>
+            own({ name: 'faults', function: lane, labels: { kind }, label: `${lane}: ${kind}` }),
+        ),
     );
 }
 

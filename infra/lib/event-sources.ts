@@ -48,7 +48,9 @@ function provisioned(lane: Lane, group: string): Partial<lambda.EventSourceMappi
     return {
         ...(pollers && {
             provisionedPollerConfig: { minimumPollers: pollers.min, maximumPollers: pollers.max, pollerGroupName: group },
-            metricsConfig: { metrics: [lambda.MetricType.EVENT_COUNT, lambda.MetricType.ERROR_COUNT, lambda.MetricType.KAFKA_METRICS] },
+            metricsConfig: {
+                metrics: [lambda.MetricType.EVENT_COUNT, lambda.MetricType.ERROR_COUNT, lambda.MetricType.KAFKA_METRICS],
+            },
             logLevel: lambda.EventSourceMappingLogLevel.WARN,
             retryAttempts: UNLIMITED,
         }),

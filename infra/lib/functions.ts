@@ -107,7 +107,11 @@ class HowkFunction extends Construct {
         const { region } = Stack.of(this);
         const lane = spec.name in LANE_SOURCES ? (spec.name as LaneName) : undefined;
         const handsBack = lane !== undefined && !isPartial(deployment.functions[lane]);
-        const use = { ...spec, writes: writesOf(spec, handsBack), watches: spec.watches.map((name) => groupOf(name, deployment)) };
+        const use = {
+            ...spec,
+            writes: writesOf(spec, handsBack),
+            watches: spec.watches.map((name) => groupOf(name, deployment)),
+        };
         const read = spec.secrets.map((name) => secrets.secrets[name].secretArn);
         return [
             ...(spec.adapters.includes('log-kafka') ? grants.statementsForKafka(kafka.arns, use) : []),

@@ -103,7 +103,11 @@ export function securityGroup(scope: Construct, id: string, vpc: ec2.IVpc, of: s
 }
 
 /** Lets one security group reach another. Both rules stand in the first one's stack, so that neither stack needs the other. */
-export function allow(scope: Construct, from: ec2.SecurityGroup, to: { group: ec2.ISecurityGroup; port: number; name: string }): void {
+export function allow(
+    scope: Construct,
+    from: ec2.SecurityGroup,
+    to: { group: ec2.ISecurityGroup; port: number; name: string },
+): void {
     const rule = { ipProtocol: 'tcp', fromPort: to.port, toPort: to.port };
     new ec2.CfnSecurityGroupEgress(scope, `To${to.name}`, {
         ...rule,

@@ -36,7 +36,9 @@ test('README.md has a line for every alarm, with the same words, and for no othe
     const alarms = new Map(
         EXAMPLES.flatMap((example) => {
             const { name } = synthesised(example).deployment;
-            return alarmsOf(example).map(({ AlarmName, AlarmDescription }) => [AlarmName.slice(name.length + 1), AlarmDescription] as const);
+            return alarmsOf(example).map(
+                ({ AlarmName, AlarmDescription }) => [AlarmName.slice(name.length + 1), AlarmDescription] as const,
+            );
         }),
     );
     const rows = [...README.matchAll(/^\| `([A-Z]{2}-\d-[a-z-]+)` \| (.+) \| (.+) \|$/gm)];
@@ -47,7 +49,10 @@ test('README.md has a line for every alarm, with the same words, and for no othe
 test("howk's metrics have the names that it writes", () => {
     const source = readFileSync(join(infra, '../shared/delivery/src/observe.rs'), 'utf8');
     const written = [...source.matchAll(/pub const [A-Z_]+: &str = "(howk_[a-z_]+)"/g)].map(([, name]) => name);
-    assert.deepEqual(Object.values(NAMES).filter((name) => !written.includes(name)), []);
+    assert.deepEqual(
+        Object.values(NAMES).filter((name) => !written.includes(name)),
+        [],
+    );
 });
 
 test('the dashboard shows every metric of howk', () => {

@@ -17,7 +17,11 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 test('no file names an account', () => {
     for (const file of files.filter((name) => !/package-lock|requirements/.test(name))) {
         const accounts = readFileSync(join(infra, file), 'utf8').match(/(?<![0-9a-fA-F.-])[0-9]{12}(?![0-9a-fA-F-])/g) ?? [];
-        assert.deepEqual(accounts.filter((account) => !EXAMPLE_ACCOUNTS.includes(account)), [], file);
+        assert.deepEqual(
+            accounts.filter((account) => !EXAMPLE_ACCOUNTS.includes(account)),
+            [],
+            file,
+        );
     }
 });
 

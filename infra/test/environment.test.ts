@@ -35,7 +35,9 @@ const OF_ADAPTERS: Readonly<Record<FunctionSpec['adapters'][number], readonly st
 function decidedBy(name: string): string[][] {
     const source = readFileSync(join(infra, `../functions/${name}/src/lib.rs`), 'utf8');
     const list = /decided: &\[(.*?)\](?: \}|,\n)/s.exec(source)?.[1] ?? '';
-    return [...list.matchAll(/&\[([^\]]*)\]/g)].map(([, group = '']) => [...group.matchAll(/"([^"]+)"/g)].map(([, key = '']) => key));
+    return [...list.matchAll(/&\[([^\]]*)\]/g)].map(([, group = '']) =>
+        [...group.matchAll(/"([^"]+)"/g)].map(([, key = '']) => key),
+    );
 }
 
 function variablesOf(example: (typeof EXAMPLES)[number], name: string): Record<string, unknown> {
@@ -92,7 +94,11 @@ test('no variable is a secret: functions get the ARN and ask for it', () => {
 test('each lane has its own concurrency, and says whether its answers may be partial', () => {
     const of = (example: (typeof EXAMPLES)[number], lane: string): unknown[] => {
         const variables = variablesOf(example, lane);
-        return [variables['HOWK_DELIVERY_CONCURRENCY'], variables['HOWK_LAMBDA_PARTIAL_RESPONSES'], variables['HOWK_LAMBDA_TIMEOUT']];
+        return [
+            variables['HOWK_DELIVERY_CONCURRENCY'],
+            variables['HOWK_LAMBDA_PARTIAL_RESPONSES'],
+            variables['HOWK_LAMBDA_TIMEOUT'],
+        ];
     };
     assert.deepEqual(of('medium', 'fast-lane'), ['100', 'true', '60s']);
     assert.deepEqual(of('medium', 'slow-lane'), ['200', 'true', '120s']);

@@ -13,13 +13,21 @@ test('provisioned lanes answer in parts, halve what fails, and give nothing up',
     const mappings = synthesised('medium').templates.functions.findResources('AWS::Lambda::EventSourceMapping');
     const properties = Object.values(mappings).map(({ Properties }) => Properties as Record<string, unknown>);
     assert.deepEqual(
-        properties.map(({ Topics, AmazonManagedKafkaEventSourceConfig, BatchSize, MaximumBatchingWindowInSeconds, ProvisionedPollerConfig }) => ({
-            Topics,
-            AmazonManagedKafkaEventSourceConfig,
-            BatchSize,
-            MaximumBatchingWindowInSeconds,
-            ProvisionedPollerConfig,
-        })),
+        properties.map(
+            ({
+                Topics,
+                AmazonManagedKafkaEventSourceConfig,
+                BatchSize,
+                MaximumBatchingWindowInSeconds,
+                ProvisionedPollerConfig,
+            }) => ({
+                Topics,
+                AmazonManagedKafkaEventSourceConfig,
+                BatchSize,
+                MaximumBatchingWindowInSeconds,
+                ProvisionedPollerConfig,
+            }),
+        ),
         [
             {
                 Topics: ['howk.pending'],
@@ -67,7 +75,12 @@ test('a retry setting without provisioned mode fails at synth', () => {
         { reportBatchItemFailures: true },
     ];
     const found = retries.map((retry, index) => {
-        const options = { target, eventSourceArn: 'arn', kafkaTopic: 'howk.pending', startingPosition: lambda.StartingPosition.LATEST };
+        const options = {
+            target,
+            eventSourceArn: 'arn',
+            kafkaTopic: 'howk.pending',
+            startingPosition: lambda.StartingPosition.LATEST,
+        };
         return unprovisioned(new lambda.EventSourceMapping(stack, `Mapping${index}`, { ...options, ...retry }));
     });
     assert.deepEqual(found, [

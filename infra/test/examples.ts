@@ -45,7 +45,10 @@ export function synthesise(deployment: Deployment): Synthesised {
     const outdir = mkdtempSync(join(tmpdir(), 'howk-infra-'));
     const built = build(deployment, { code: join(infra, 'test/placeholder'), outdir });
     const assembly = built.app.synth();
-    const stacks = { data: assembly.getStackByName(built.data.stackName), functions: assembly.getStackByName(built.functions.stackName) };
+    const stacks = {
+        data: assembly.getStackByName(built.data.stackName),
+        functions: assembly.getStackByName(built.functions.stackName),
+    };
     const templates = { data: Template.fromJSON(stacks.data.template), functions: Template.fromJSON(stacks.functions.template) };
     const files = Object.values(stacks).map(({ templateFullPath }) => templateFullPath);
     return { ...built, deployment, templates, files, seconds: (performance.now() - started) / 1000 };

@@ -115,7 +115,10 @@ for (const { name } of FUNCTIONS) {
 
 test('in on-demand mode a lane hands back by publishing again', () => {
     const granted = grantsByRole(synthesised('existing-cluster').templates.functions);
-    for (const [name, topic] of [['fast-lane', 'howk.pending'], ['slow-lane', 'howk.slow']] as const) {
+    for (const [name, topic] of [
+        ['fast-lane', 'howk.pending'],
+        ['slow-lane', 'howk.slow'],
+    ] as const) {
         assert.ok(granted.get(roleOf(name))?.includes(`Allow kafka-cluster:WriteData on topic ${topic}`), name);
     }
 });
@@ -132,14 +135,25 @@ test('there are no other roles, and none has a managed policy', () => {
     for (const example of EXAMPLES) {
         const { data, functions } = synthesised(example).templates;
         const roles = (template: typeof data): [string, unknown][] =>
-            Object.entries(template.findResources('AWS::IAM::Role')).map(([id, { Properties }]) => [readable({ Ref: id }), Properties]);
+            Object.entries(template.findResources('AWS::IAM::Role')).map(([id, { Properties }]) => [
+                readable({ Ref: id }),
+                Properties,
+            ]);
         assert.deepEqual(
-            roles(functions).map(([id]) => id).sort(),
+            roles(functions)
+                .map(([id]) => id)
+                .sort(),
             [...FUNCTIONS.map(({ name }) => roleOf(name)), 'SchedulesRole'].sort(),
         );
-        const managed = [...roles(data), ...roles(functions)].filter(([, role]) => (role as { ManagedPolicyArns?: [] }).ManagedPolicyArns);
+        const managed = [...roles(data), ...roles(functions)].filter(
+            ([, role]) => (role as { ManagedPolicyArns?: [] }).ManagedPolicyArns,
+        );
         const known = example === 'small' ? ['TopicsProviderframeworkonEventServiceRole'] : [];
-        assert.deepEqual(managed.map(([id]) => id), known, example);
+        assert.deepEqual(
+            managed.map(([id]) => id),
+            known,
+            example,
+        );
     }
 });
 
@@ -183,14 +197,24 @@ test('a function without an adapter gets neither grants nor a way to what the ad
     for (const { name, adapters, calls } of FUNCTIONS) {
         const granted = grantsByRole(template).get(roleOf(name)) ?? [];
         const group = roleOf(name).replace(/Role$/, 'Group');
-        const has = { cache: ways.includes(`${group} to Cache`), kafka: ways.includes(`${group} to Kafka`), receivers: ways.includes(`${group} to receivers`) };
+        const has = {
+            cache: ways.includes(`${group} to Cache`),
+            kafka: ways.includes(`${group} to Kafka`),
+            receivers: ways.includes(`${group} to receivers`),
+        };
         assert.deepEqual(has, {
             cache: adapters.includes('store-redis'),
             kafka: adapters.includes('log-kafka'),
             receivers: calls,
         });
         assert.ok(!calls || adapters.includes('sender-http'));
-        assert.equal(granted.some((line) => line.includes('elasticache:')), adapters.includes('store-redis'));
-        assert.equal(granted.some((line) => line.includes('kafka-cluster:')), adapters.includes('log-kafka'));
+        assert.equal(
+            granted.some((line) => line.includes('elasticache:')),
+            adapters.includes('store-redis'),
+        );
+        assert.equal(
+            granted.some((line) => line.includes('kafka-cluster:')),
+            adapters.includes('log-kafka'),
+        );
     }
 });

@@ -8,6 +8,9 @@ import { EXAMPLES, synthesised } from './examples.ts';
 test('cfn-lint finds nothing in any template', () => {
     const lint = process.env['CFN_LINT'] ?? 'cfn-lint';
     const files = EXAMPLES.flatMap((example) => synthesised(example).files);
-    const said = execFileSync(lint, ['--ignore-checks', 'W3005', '--', ...files], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    const said = execFileSync(lint, ['--ignore-checks', 'W3005', '--', ...files], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+    });
     assert.equal(said, '');
 });

@@ -18,7 +18,8 @@ type Rule = (properties: Properties, resource: Resource) => void;
 const RULES: Readonly<Record<string, Rule>> = {
     'AWS::ApiGatewayV2::Api': ({ ProtocolType }) => assert.equal(ProtocolType, 'HTTP'),
     'AWS::ApiGatewayV2::ApiMapping': ({ Stage }) => assert.ok(Stage),
-    'AWS::ApiGatewayV2::DomainName': ({ DomainNameConfigurations }) => assert.match(JSON.stringify(DomainNameConfigurations), /"TLS_1_2"/),
+    'AWS::ApiGatewayV2::DomainName': ({ DomainNameConfigurations }) =>
+        assert.match(JSON.stringify(DomainNameConfigurations), /"TLS_1_2"/),
     'AWS::ApiGatewayV2::Integration': ({ PayloadFormatVersion, IntegrationType }) =>
         assert.deepEqual([IntegrationType, PayloadFormatVersion], ['AWS_PROXY', '2.0']),
     'AWS::ApiGatewayV2::Route': ({ RouteKey }) => assert.equal(RouteKey, '$default'),
@@ -51,14 +52,19 @@ const RULES: Readonly<Record<string, Rule>> = {
     },
     'AWS::EC2::Subnet': ({ MapPublicIpOnLaunch }) => assert.equal(MapPublicIpOnLaunch, false),
     'AWS::EC2::SubnetRouteTableAssociation': () => {},
-    'AWS::EC2::VPC': ({ EnableDnsHostnames, EnableDnsSupport }) => assert.deepEqual([EnableDnsHostnames, EnableDnsSupport], [true, true]),
-    'AWS::EC2::VPCEndpoint': ({ PrivateDnsEnabled, VpcEndpointType }) => assert.deepEqual([VpcEndpointType, PrivateDnsEnabled], ['Interface', true]),
+    'AWS::EC2::VPC': ({ EnableDnsHostnames, EnableDnsSupport }) =>
+        assert.deepEqual([EnableDnsHostnames, EnableDnsSupport], [true, true]),
+    'AWS::EC2::VPCEndpoint': ({ PrivateDnsEnabled, VpcEndpointType }) =>
+        assert.deepEqual([VpcEndpointType, PrivateDnsEnabled], ['Interface', true]),
     'AWS::EC2::VPCGatewayAttachment': () => {},
     'AWS::ElastiCache::ParameterGroup': ({ Properties }) =>
         assert.deepEqual(Properties, { 'cluster-enabled': 'yes', 'maxmemory-policy': 'noeviction' }),
     'AWS::ElastiCache::ReplicationGroup': (properties, { DeletionPolicy }) => {
         const wanted = ['AtRestEncryptionEnabled', 'TransitEncryptionEnabled', 'AutomaticFailoverEnabled', 'MultiAZEnabled'];
-        assert.deepEqual(wanted.map((name) => properties[name]), [true, true, true, true]);
+        assert.deepEqual(
+            wanted.map((name) => properties[name]),
+            [true, true, true, true],
+        );
         assert.ok(properties['KmsKeyId'] && properties['UserGroupIds']);
         assert.deepEqual([properties['Durability'], DeletionPolicy], ['async', 'Retain']);
     },
@@ -75,10 +81,13 @@ const RULES: Readonly<Record<string, Rule>> = {
     },
     'AWS::ElastiCache::UserGroup': ({ UserIds }) => assert.equal((UserIds as []).length, 1),
     'AWS::IAM::Policy': ({ Roles }) => assert.equal((Roles as []).length, 1),
-    'AWS::IAM::Role': ({ AssumeRolePolicyDocument }) => assert.match(JSON.stringify(AssumeRolePolicyDocument), /"Service":"[a-z-]+\.amazonaws\.com"/),
+    'AWS::IAM::Role': ({ AssumeRolePolicyDocument }) =>
+        assert.match(JSON.stringify(AssumeRolePolicyDocument), /"Service":"[a-z-]+\.amazonaws\.com"/),
     'AWS::KMS::Alias': () => {},
-    'AWS::KMS::Key': ({ EnableKeyRotation }, { DeletionPolicy }) => assert.deepEqual([EnableKeyRotation, DeletionPolicy], [true, 'Retain']),
-    'AWS::Lambda::Alias': ({ ProvisionedConcurrencyConfig }) => assert.deepEqual(ProvisionedConcurrencyConfig, { ProvisionedConcurrentExecutions: 5 }),
+    'AWS::KMS::Key': ({ EnableKeyRotation }, { DeletionPolicy }) =>
+        assert.deepEqual([EnableKeyRotation, DeletionPolicy], [true, 'Retain']),
+    'AWS::Lambda::Alias': ({ ProvisionedConcurrencyConfig }) =>
+        assert.deepEqual(ProvisionedConcurrencyConfig, { ProvisionedConcurrentExecutions: 5 }),
     'AWS::Lambda::EventInvokeConfig': ({ MaximumRetryAttempts, MaximumEventAgeInSeconds, DestinationConfig }) => {
         assert.deepEqual([MaximumRetryAttempts, MaximumEventAgeInSeconds], [0, 60]);
         assert.match(JSON.stringify(DestinationConfig), /DeadLetters/);
@@ -106,7 +115,10 @@ const RULES: Readonly<Record<string, Rule>> = {
         assert.match(String(LogGroupName), /^\/howk\/howk/);
     },
     'AWS::MSK::Cluster': (properties, { DeletionPolicy, UpdateReplacePolicy }) => {
-        assert.deepEqual(properties['ClientAuthentication'], { Sasl: { Iam: { Enabled: true } }, Unauthenticated: { Enabled: false } });
+        assert.deepEqual(properties['ClientAuthentication'], {
+            Sasl: { Iam: { Enabled: true } },
+            Unauthenticated: { Enabled: false },
+        });
         const { EncryptionInTransit } = properties['EncryptionInfo'] as Properties;
         assert.deepEqual(EncryptionInTransit, { ClientBroker: 'TLS', InCluster: true });
         assert.equal(properties['NumberOfBrokerNodes'], 3);
@@ -123,28 +135,43 @@ const RULES: Readonly<Record<string, Rule>> = {
     'AWS::MSK::Topic': ({ TopicName, PartitionCount, ReplicationFactor, Configs }, { DeletionPolicy }) => {
         const topic = topics.find(({ name }) => name === TopicName);
         const lines = Buffer.from(String(Configs), 'base64').toString().trim().split('\n');
-        assert.deepEqual(lines, Object.entries(topic?.config ?? {}).map(([name, value]) => `${name}=${value}`));
+        assert.deepEqual(
+            lines,
+            Object.entries(topic?.config ?? {}).map(([name, value]) => `${name}=${value}`),
+        );
         assert.deepEqual([PartitionCount, ReplicationFactor, DeletionPolicy], [topic?.partitions, 3, 'Retain']);
     },
     'AWS::SNS::Subscription': ({ Protocol }) => assert.equal(Protocol, 'email'),
     'AWS::SNS::Topic': ({ KmsMasterKeyId }) => assert.ok(KmsMasterKeyId),
-    'AWS::SNS::TopicPolicy': ({ PolicyDocument }) => assert.match(JSON.stringify(PolicyDocument), /"aws:SecureTransport":"false"/),
-    'AWS::SQS::Queue': ({ SqsManagedSseEnabled, MessageRetentionPeriod }) => assert.deepEqual([SqsManagedSseEnabled, MessageRetentionPeriod], [true, 1209600]),
-    'AWS::SQS::QueuePolicy': ({ PolicyDocument }) => assert.match(JSON.stringify(PolicyDocument), /"aws:SecureTransport":"false"/),
+    'AWS::SNS::TopicPolicy': ({ PolicyDocument }) =>
+        assert.match(JSON.stringify(PolicyDocument), /"aws:SecureTransport":"false"/),
+    'AWS::SQS::Queue': ({ SqsManagedSseEnabled, MessageRetentionPeriod }) =>
+        assert.deepEqual([SqsManagedSseEnabled, MessageRetentionPeriod], [true, 1209600]),
+    'AWS::SQS::QueuePolicy': ({ PolicyDocument }) =>
+        assert.match(JSON.stringify(PolicyDocument), /"aws:SecureTransport":"false"/),
     'AWS::Scheduler::Schedule': ({ ScheduleExpression, FlexibleTimeWindow, Target }) => {
         assert.equal(ScheduleExpression, 'rate(1 minute)');
         assert.deepEqual(FlexibleTimeWindow, { Mode: 'OFF' });
         const { RetryPolicy, DeadLetterConfig, Input } = Target as Properties;
         assert.deepEqual(RetryPolicy, { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 });
         assert.ok(DeadLetterConfig);
-        assert.deepEqual(Object.keys(JSON.parse(String(Input)) as object), ['schedule_arn', 'scheduled_time', 'execution_id', 'attempt_number']);
+        assert.deepEqual(Object.keys(JSON.parse(String(Input)) as object), [
+            'schedule_arn',
+            'scheduled_time',
+            'execution_id',
+            'attempt_number',
+        ]);
     },
     'AWS::Scheduler::ScheduleGroup': ({ Name }) => assert.ok(Name),
     'AWS::SecretsManager::Secret': ({ KmsKeyId }, { DeletionPolicy }) => {
         assert.ok(KmsKeyId);
         assert.equal(DeletionPolicy, 'Retain');
     },
-    'Custom::HowkTopics': ({ topics: ensured }) => assert.deepEqual((ensured as { name: string }[]).map(({ name }) => name), topics.map(({ name }) => name)),
+    'Custom::HowkTopics': ({ topics: ensured }) =>
+        assert.deepEqual(
+            (ensured as { name: string }[]).map(({ name }) => name),
+            topics.map(({ name }) => name),
+        ),
 };
 
 for (const example of EXAMPLES) {
@@ -165,7 +192,10 @@ test('every kind of resource stands in an example', () => {
             Object.values(template.toJSON()['Resources'] as Record<string, { Type: string }>).map(({ Type }) => Type),
         ),
     );
-    assert.deepEqual(Object.keys(RULES).filter((type) => !types.includes(type)), []);
+    assert.deepEqual(
+        Object.keys(RULES).filter((type) => !types.includes(type)),
+        [],
+    );
 });
 
 test('what calls receivers has a route to the internet, nothing else has', () => {
@@ -173,7 +203,10 @@ test('what calls receivers has a route to the internet, nothing else has', () =>
     for (const { Properties } of Object.values(functions)) {
         const { FunctionName, VpcConfig } = Properties as { FunctionName: string; VpcConfig: { SubnetIds: unknown[] } };
         const kind = /-(fast-lane|slow-lane|scheduler)$/.test(FunctionName) ? 'egress' : 'isolated';
-        assert.ok(VpcConfig.SubnetIds.map(readable).every((subnet) => subnet.includes(kind)), FunctionName);
+        assert.ok(
+            VpcConfig.SubnetIds.map(readable).every((subnet) => subnet.includes(kind)),
+            FunctionName,
+        );
     }
 });
 

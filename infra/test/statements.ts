@@ -41,7 +41,10 @@ function list(value: unknown): unknown[] {
 /** Whatever CloudFormation has for an ARN, as what it stands for. */
 export function readable(value: unknown): string {
     if (typeof value === 'string') {
-        return value.replace(/^arn:aws:kafka:[^/]*:(topic|group|cluster)\/[^/]*\/[^/]*\/?(.*)$/, (_, kind: string, name: string) => `${kind} ${name}`.trim());
+        return value.replace(
+            /^arn:aws:kafka:[^/]*:(topic|group|cluster)\/[^/]*\/[^/]*\/?(.*)$/,
+            (_, kind: string, name: string) => `${kind} ${name}`.trim(),
+        );
     }
     const [[intrinsic, argument] = ['', '']] = Object.entries(value as Record<string, unknown>);
     switch (intrinsic) {

@@ -25,7 +25,11 @@ class Admin implements TopicAdmin {
     }
 }
 
-const STATE: TopicSpec = { name: 'howk.state', partitions: 12, config: { 'cleanup.policy': 'compact', 'max.message.bytes': '8388608' } };
+const STATE: TopicSpec = {
+    name: 'howk.state',
+    partitions: 12,
+    config: { 'cleanup.policy': 'compact', 'max.message.bytes': '8388608' },
+};
 
 test('what is missing is made, and what is there is left as it is', async () => {
     const tuned = { ...STATE, partitions: 24, config: { ...STATE.config, 'retention.ms': '1' } };
@@ -62,7 +66,10 @@ test('Serverless and Express get only what they let one set', () => {
         const allowed = ['cleanup.policy', 'max.message.bytes', 'retention.ms'];
         for (const kind of ['express', 'serverless'] as const) {
             const config = configFor(topic, kind);
-            assert.deepEqual(Object.keys(config).filter((name) => !allowed.includes(name)), []);
+            assert.deepEqual(
+                Object.keys(config).filter((name) => !allowed.includes(name)),
+                [],
+            );
             assert.equal(config['cleanup.policy'], topic.config['cleanup.policy']);
         }
         assert.ok(Number(configFor(topic, 'serverless')['max.message.bytes']) <= 8 * 1024 * 1024);

@@ -17,7 +17,9 @@ export class KafkaClient implements TopicAdmin {
         const region = clusterArn.split(':')[3] ?? '';
         const told = await new Msk({ region }).send(new GetBootstrapBrokersCommand({ ClusterArn: clusterArn }));
         const brokers = (told.BootstrapBrokerStringSaslIam ?? '').split(',').filter((broker) => broker !== '');
-        const oauthBearerProvider = async (): Promise<{ value: string }> => ({ value: (await generateAuthToken({ region })).token });
+        const oauthBearerProvider = async (): Promise<{ value: string }> => ({
+            value: (await generateAuthToken({ region })).token,
+        });
         return KafkaClient.to({ brokers, ssl: true, sasl: { mechanism: 'oauthbearer', oauthBearerProvider } });
     }
 

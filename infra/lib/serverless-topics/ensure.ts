@@ -47,10 +47,14 @@ function mistakesOf(wanted: TopicSpec, found: FoundTopic | undefined): string[] 
         mistakes.push(`${name} has ${found.partitions} partitions, but howk is set up for ${wanted.partitions}: add some`);
     }
     if (found.config[EXACT] !== wanted.config[EXACT]) {
-        mistakes.push(`${name} has ${EXACT}=${found.config[EXACT]}, but howk relies on ${wanted.config[EXACT]}: make it anew under that name`);
+        mistakes.push(
+            `${name} has ${EXACT}=${found.config[EXACT]}, but howk relies on ${wanted.config[EXACT]}: make it anew under that name`,
+        );
     }
     if (Number(found.config[AT_LEAST]) < Number(wanted.config[AT_LEAST])) {
-        mistakes.push(`${name} has ${AT_LEAST}=${found.config[AT_LEAST]}, but records may have ${wanted.config[AT_LEAST]} bytes: raise it`);
+        mistakes.push(
+            `${name} has ${AT_LEAST}=${found.config[AT_LEAST]}, but records may have ${wanted.config[AT_LEAST]} bytes: raise it`,
+        );
     }
     return mistakes;
 }

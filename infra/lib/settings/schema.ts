@@ -6,7 +6,13 @@ import type { Deployment } from './deployment.ts';
 import type { Mistake } from './mistake.ts';
 
 const schema = JSON.parse(readFileSync(new URL('../../howk.schema.json', import.meta.url), 'utf8')) as object;
-const validate = new Ajv({ allErrors: true, verbose: true, useDefaults: true, strict: true, strictTypes: false }).compile<Deployment>(schema);
+const validate = new Ajv({
+    allErrors: true,
+    verbose: true,
+    useDefaults: true,
+    strict: true,
+    strictTypes: false,
+}).compile<Deployment>(schema);
 
 /** Fills in the defaults, in place. Empty when the document is a deployment. */
 export function mistakesOfShape(document: unknown): Mistake[] {
@@ -21,7 +27,10 @@ function explained(error: ErrorObject): Mistake {
     const params = error.params as Record<string, unknown>;
     switch (error.keyword) {
         case 'additionalProperties':
-            return { path, problem: `"${params['additionalProperty']}" is unknown; remove it, or see howk.schema.json for its name` };
+            return {
+                path,
+                problem: `"${params['additionalProperty']}" is unknown; remove it, or see howk.schema.json for its name`,
+            };
         case 'required':
             return { path, problem: `"${params['missingProperty']}" is missing; add it` };
         case 'enum':
