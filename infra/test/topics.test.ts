@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { handler } from '../lib/serverless-topics/handler.ts';
 import { ensure, type FoundTopic, type TopicAdmin, type TopicSpec } from '../lib/serverless-topics/ensure.ts';
 import { configFor, topics } from '../lib/topic-list.ts';
 
@@ -74,4 +75,13 @@ test('Serverless and Express get only what they let one set', () => {
         }
         assert.ok(Number(configFor(topic, 'serverless')['max.message.bytes']) <= 8 * 1024 * 1024);
     }
+});
+
+test('a stack that goes leaves its topics', async () => {
+    const clusterArn = 'arn:aws:kafka:eu-west-1:111122223333:cluster/howk/0-0';
+    const gone = await handler({
+        RequestType: 'Delete',
+        ResourceProperties: { clusterArn, topics: [{ ...STATE, partitions: '12' }] },
+    });
+    assert.deepEqual(gone, { PhysicalResourceId: `${clusterArn}/topics` });
 });

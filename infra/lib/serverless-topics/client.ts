@@ -2,7 +2,7 @@
 
 import { GetBootstrapBrokersCommand, KafkaClient as Msk } from '@aws-sdk/client-kafka';
 import { generateAuthToken } from 'aws-msk-iam-sasl-signer-js';
-import { type Admin, ConfigResourceTypes, Kafka, type KafkaConfig, logLevel } from 'kafkajs';
+import kafkajs, { type Admin, type KafkaConfig } from 'kafkajs';
 import type { FoundTopic, TopicAdmin, TopicSpec } from './ensure.ts';
 
 export class KafkaClient implements TopicAdmin {
@@ -24,7 +24,7 @@ export class KafkaClient implements TopicAdmin {
     }
 
     static async to(config: KafkaConfig): Promise<KafkaClient> {
-        const admin = new Kafka({ clientId: 'howk-topics', logLevel: logLevel.WARN, ...config }).admin();
+        const admin = new kafkajs.Kafka({ clientId: 'howk-topics', logLevel: kafkajs.logLevel.WARN, ...config }).admin();
         await admin.connect();
         return new KafkaClient(admin);
     }
@@ -38,7 +38,7 @@ export class KafkaClient implements TopicAdmin {
         const { topics: described } = await this.admin.fetchTopicMetadata({ topics });
         const { resources } = await this.admin.describeConfigs({
             includeSynonyms: false,
-            resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name })),
+            resources: topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name })),
         });
         const configs = new Map(resources.map(({ resourceName, configEntries }) => [resourceName, configEntries]));
         return new Map(
