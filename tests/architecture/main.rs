@@ -3,6 +3,7 @@
 
 mod arrows;
 mod files;
+mod settings_page;
 
 use std::path::Path;
 

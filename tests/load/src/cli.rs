@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Latency(LatencyOptions),
     /// Many webhooks to many endpoints, some dead, some slow: all accounted for, and memory flat.
     Soak(SoakOptions),
+    /// What a deployment costs a month: nothing is run, a price file and measured figures are multiplied.
+    Cost(CostOptions),
     /// The receiver of a measurement; started by the others.
     #[command(hide = true)]
     Receiver(ReceiverOptions),
@@ -55,6 +58,43 @@ pub(crate) struct Shape {
     /// How many tenants the webhooks belong to.
     #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..=10_000))]
     pub(crate) tenants: u32,
+}
+
+/// Options of `cost`.
+#[derive(Debug, Args)]
+pub(crate) struct CostOptions {
+    /// The deployment.
+    #[arg(long, value_name = "FILE", default_value = "infra/howk.yaml")]
+    pub(crate) settings: PathBuf,
+
+    /// The folder of `howk.schema.json`, `prices.json`, `measured.json` and `topics.json`.
+    #[arg(long, value_name = "FOLDER", default_value = "infra")]
+    pub(crate) infra: PathBuf,
+
+    /// Webhooks a second, on average over the month.
+    #[arg(long, default_value_t = 10.0, value_parser = positive)]
+    pub(crate) rate: f64,
+
+    /// How long receivers take to answer, such as 100ms.
+    #[arg(long, default_value = "100ms", value_parser = humantime::parse_duration)]
+    pub(crate) latency: Duration,
+
+    /// Requests that a webhook takes, on average.
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    pub(crate) attempts: f64,
+
+    /// Webhooks of one POST.
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..=100))]
+    pub(crate) per_post: u32,
+
+    /// The size of a payload in bytes.
+    #[arg(long, default_value_t = 1_000, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) payload_bytes: u32,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().map_err(|error| error.to_string())?;
+    if number.is_finite() && number > 0.0 { Ok(number) } else { Err("must be more than 0".to_owned()) }
 }
 
 /// Options of `deliver`.

@@ -14,6 +14,7 @@ use crate::cli::{Cli, Command};
 mod accept;
 mod child;
 mod cli;
+mod cost;
 mod deliver;
 mod generator;
 mod howk;
@@ -50,6 +51,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Accept(options) => accept::run(&options).await?,
             Command::Latency(options) => latency::run(&options).await?,
             Command::Soak(options) => soak::run(&options).await?,
+            Command::Cost(options) => cost::run(&options)?,
             Command::Receiver(options) => return receiver::serve(&options).await.map(|()| None),
             Command::Generator(options) => return generator::run(&options).await.map(|()| None),
         };
