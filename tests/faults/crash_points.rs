@@ -94,6 +94,22 @@ fn unrecoverable() {
     stop_after_every_effect(|| Scene::answering(Reply::status(400, 5)), acts::deliver);
 }
 
+/// Whoever takes over finds the endpoint disabled only once the webhook is given up: it is never parked as well (P9).
+#[test]
+fn what_is_gone_is_never_parked_too() {
+    for k in 0.. {
+        let mut scene = Scene::answering(Reply::status(410, 5));
+        let fuse = acts::fuse(&scene, k, Blow::Dies);
+        acts::deliver(&mut scene, &fuse);
+        scene.world.start();
+        scene.world.pass(Duration::from_mins(5));
+        assert_eq!(scene.world.status(&scene.id).unwrap().phase, Phase::Dead, "after {k} effects");
+        if !fuse.has_blown() {
+            break;
+        }
+    }
+}
+
 #[test]
 fn gone() {
     stop_after_every_effect(|| Scene::answering(Reply::status(410, 5)), acts::deliver);

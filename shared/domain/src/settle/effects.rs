@@ -87,14 +87,19 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
         state: OwnerState::Gone,
         decided_at: finished.ended_at,
     });
-    let mut effects = vec![Effect::Publish(Record::DeadLetter(letter))];
-    effects.extend(gone.clone().map(|decision| Effect::Publish(Record::Owner(decision))));
-    effects.push(Effect::Write(Write::Index(entry)));
-    effects.extend(gone.map(|decision| Effect::Write(Write::Decide(decision))));
     // The result says that it is over, so it follows once the letter is safe.
-    effects.push(finished.result(&status));
-    effects.push(settled(finished, status));
+    let mut effects = vec![
+        Effect::Publish(Record::DeadLetter(letter)),
+        Effect::Write(Write::Index(entry)),
+        finished.result(&status),
+        settled(finished, status),
+    ];
     effects.extend(finished.report_and_release());
+    // Not before it is settled: whoever takes over an unsettled dispatch of a disabled endpoint would park what is given
+    // up already. If this is lost, the next webhook is told the same.
+    effects.extend(gone.into_iter().flat_map(|decision| {
+        [Effect::Publish(Record::Owner(decision.clone())), Effect::Write(Write::Decide(decision))]
+    }));
     effects.extend(tombstone(finished));
     effects
 }

@@ -54,7 +54,7 @@ fn durable_first_hot_state_second_forgetting_last() {
             "delivered" => end.to_vec(),
             "retried" => vec!["publish result", "publish waiting", "schedule", "settle", "report", "release"],
             "moved" => [&["publish to slow"][..], &end].concat(),
-            "gone" => [&["publish letter", "publish owner", "index", "decide"][..], &end].concat(),
+            "gone" => [&["publish letter", "index"][..], &end, &["publish owner", "decide"]].concat(),
             _ => [&["publish letter", "index"][..], &end].concat(),
         };
         assert_order(&request.settle().effects);
