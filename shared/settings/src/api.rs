@@ -17,8 +17,8 @@ section! {
         read_timeout: Duration = span(ms(100)..=mins(15)).or(secs(10));
         /// How long an answer may take to be written.
         write_timeout: Duration = span(ms(100)..=mins(15)).or(secs(10));
-        /// The largest request body in bytes, on every route.
-        max_request_size: u64 = whole(1_024..=104_857_600).or(1_048_576);
+        /// The largest request body in bytes, on every route. No webhook may be larger than the topics take.
+        max_request_size: u64 = whole(1_024..=8_388_608).or(1_048_576);
         /// Who may call: holders of a key, or anybody. A deployed function insists on keys.
         auth: ApiAuth = one_of().or(ApiAuth::None);
         /// Keys by their id, each with the SHA-256 of the key and the config ids that it may use (`*`
