@@ -94,7 +94,7 @@ impl Pair {
     /// # Panics
     /// When there are more of them than ports.
     pub fn port(&self, process: usize) -> u16 {
-        self.first_port + 6 + u16::try_from(process).unwrap()
+        self.first_port + 8 + u16::try_from(process).unwrap()
     }
 
     /// Where the processes may leave their logs.
