@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use delivery::{Fault, FaultKind};
 use domain::Topic;
+use rdkafka::ClientContext;
 use rdkafka::client::OAuthToken;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::KafkaError;
-use rdkafka::{ClientContext, Statistics};
 
 use crate::config::{Auth, KafkaConfig, TokenSource};
 use crate::fault;
+use crate::traffic::Meter;
 
 /// Above the largest `max.message.bytes` of any topic, so that the topic decides. The client counts before compression.
 const RECORD_BYTES_MAX: u32 = 64 << 20;
@@ -33,6 +34,9 @@ fn base(config: &KafkaConfig) -> ClientConfig {
         .set("reconnect.backoff.max.ms", "1000")
         .set("message.max.bytes", RECORD_BYTES_MAX.to_string())
         .set("receive.message.max.bytes", (RECORD_BYTES_MAX * 2).to_string());
+    if let Some(traffic) = &config.traffic {
+        base.set("statistics.interval.ms", ms(traffic.every));
+    }
     sign_in(config, &mut base);
     base
 }
@@ -142,6 +146,7 @@ fn ms(duration: Duration) -> String {
 pub(crate) struct Reports {
     tokens: Option<Arc<dyn TokenSource>>,
     signed: AtomicBool,
+    meter: Option<Meter>,
 }
 
 impl Reports {
@@ -150,7 +155,7 @@ impl Reports {
             Auth::Tokens(source) => Some(Arc::clone(source)),
             Auth::None | Auth::Scram(_) => None,
         };
-        Self { tokens, signed: AtomicBool::new(false) }
+        Self { tokens, signed: AtomicBool::new(false), meter: config.traffic.as_ref().map(Meter::new) }
     }
 
     fn lacks_token(&self) -> bool {
@@ -172,7 +177,9 @@ impl ClientContext for Reports {
         }
     }
 
-    fn stats(&self, _: Statistics) {}
+    fn stats_raw(&self, statistics: &[u8]) {
+        self.meter.iter().for_each(|meter| meter.tell(statistics));
+    }
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "Kafka client");

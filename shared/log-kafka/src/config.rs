@@ -8,6 +8,7 @@ use std::time::Duration;
 use domain::{Secret, Timestamp};
 
 use crate::topics::TopicNames;
+use crate::traffic::TrafficCounter;
 
 /// Where Kafka is, how to sign in, and how to use it.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct KafkaConfig {
     pub consumer: ConsumerConfig,
     /// How long any one question to the cluster may take.
     pub request_timeout: Duration,
+    /// What counts the traffic, if anything does.
+    pub traffic: Option<TrafficCounter>,
 }
 
 impl KafkaConfig {
@@ -39,6 +42,7 @@ impl KafkaConfig {
             producer: ProducerConfig::default(),
             consumer: ConsumerConfig::default(),
             request_timeout: Duration::from_secs(10),
+            traffic: None,
         }
     }
 

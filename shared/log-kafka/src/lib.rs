@@ -22,6 +22,7 @@ mod producer;
 mod reader;
 mod record;
 mod topics;
+mod traffic;
 
 pub use admin::{create_topics, delete_topics, verify_topics};
 pub use config::{
@@ -32,3 +33,4 @@ pub use feed::KafkaFeed;
 pub use iam::IamTokens;
 pub use log::KafkaLog;
 pub use topics::{TopicNames, TopicSpec};
+pub use traffic::{Traffic, TrafficCounter};
