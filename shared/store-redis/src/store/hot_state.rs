@@ -6,13 +6,13 @@ use async_trait::async_trait;
 use delivery::Fault;
 use delivery::ports::hot_state::{Change, HotState, OpenRequest};
 use domain::{Circuit, ClaimFact, EndpointState, Facts, LeaseFact, Transition, Write, lease_holder};
+use redis::Value;
 use wire::hot;
 
-use crate::link::together;
 use crate::scripts::CHANGE;
 use crate::store::batch::Batch;
 use crate::store::errand::Told;
-use crate::store::open::Opened;
+use crate::store::open::{Opened, claimed, on_domain, opened};
 use crate::store::replies::{self, Fields};
 use crate::store::{RedisStore, ms};
 
@@ -28,13 +28,14 @@ fn or_unknown<T>(found: Result<T, Fault>, unknown: T) -> T {
 impl HotState for RedisStore {
     async fn open(&self, request: OpenRequest<'_>) -> Facts {
         let holder = lease_holder(request.dispatch, &request.claim.owner);
+        let mut calls = vec![self.claim(&request), self.open_endpoint(&request, &holder)];
+        calls.extend(self.open_domain(&request, &holder));
         self.link.trip();
-        let (claim, opened, on_domain) = futures::join!(
-            self.claim(&request),
-            self.open_endpoint(&request, &holder),
-            self.open_domain(&request, &holder),
-        );
-        let opened = or_unknown(opened, Opened::UNKNOWN);
+        let mut replies = self.link.call_all(calls).await.into_iter();
+        let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
+        let (claim, found) = (claimed(next()), opened(next()));
+        let on_domain = on_domain(replies.next());
+        let opened = or_unknown(found, Opened::UNKNOWN);
         Facts {
             claim: or_unknown(claim, ClaimFact::Unknown),
             endpoint: opened.state,
@@ -56,7 +57,7 @@ impl HotState for RedisStore {
             return Ok(None);
         }
         self.link.trip();
-        let told = together(errands.into_iter().map(|errand| self.run(errand)).collect()).await;
+        let told = self.run(errands).await;
         let (mut state, mut turned) = (None, BTreeSet::new());
         for told in told {
             let Told { state: found, turned: hash } = told?;
