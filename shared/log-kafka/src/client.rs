@@ -73,7 +73,7 @@ pub(crate) fn admin(config: &KafkaConfig) -> ClientConfig {
 }
 
 /// For the producer: it places keys as Java's clients do, and no retry of its own doubles or reorders a record.
-pub(crate) fn producer(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn producer(config: &KafkaConfig, linger: Duration) -> ClientConfig {
     let producer = &config.producer;
     let mut client = base(config);
     client
@@ -81,7 +81,7 @@ pub(crate) fn producer(config: &KafkaConfig) -> ClientConfig {
         .set("enable.idempotence", "true")
         .set("partitioner", "murmur2_random")
         .set("compression.type", producer.compression.name())
-        .set("linger.ms", (producer.linger.as_secs_f64() * 1000.0).to_string())
+        .set("linger.ms", (linger.as_secs_f64() * 1000.0).to_string())
         .set("batch.size", producer.batch_bytes_max.to_string())
         .set("message.timeout.ms", ms(producer.timeout))
         .set("queue.buffering.max.kbytes", (producer.queue_bytes_max / 1024).max(1).to_string());

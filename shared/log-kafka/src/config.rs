@@ -147,8 +147,11 @@ impl Default for GroupConfig {
 /// How records are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducerConfig {
-    /// How long a batch may wait for more records. 0 s..=5 s.
+    /// How long a batch may wait for more records, where somebody waits for what is published. 0 s..=5 s.
     pub linger: Duration,
+    /// The same for what deliveries leave behind: results, snapshots, tombstones, dead letters. Nobody waits for them, and
+    /// a request to a broker costs both sides more than a record does. Never shorter than `linger`.
+    pub linger_behind: Duration,
     /// The largest batch for one partition, in bytes; a larger record goes alone.
     pub batch_bytes_max: u32,
     /// The codec of batches.
@@ -167,6 +170,7 @@ impl Default for ProducerConfig {
     fn default() -> Self {
         Self {
             linger: Duration::from_millis(1),
+            linger_behind: Duration::from_millis(5),
             batch_bytes_max: 1_000_000,
             compression: Compression::Lz4,
             timeout: Duration::from_secs(10),
