@@ -33,7 +33,7 @@ struct Round {
 
 /// Who takes turns. The bare loops stand beside howk in memory and beside howk on the services.
 enum Side {
-    Howk(FastLane),
+    Howk(Box<FastLane>),
     Bare(Bare),
 }
 
@@ -126,7 +126,7 @@ async fn turns(
     let mut add = |name, against, side| turns.push(Turn { name, against, side, rounds: Vec::new() });
     let on = options.services.on;
     if howk && on != On::Services {
-        add(IN_MEMORY, Some(POST), Side::Howk(FastLane::in_memory(options, urls, secret).await?));
+        add(IN_MEMORY, Some(POST), Side::Howk(Box::new(FastLane::in_memory(options, urls, secret).await?)));
     }
     if bare {
         add(POST, None, Side::Bare(Bare::posting(options, urls, secret)?));
@@ -134,7 +134,7 @@ async fn turns(
     let Some(services) = services.filter(|_| on != On::Memory) else { return Ok(turns) };
     if howk {
         let lane = FastLane::on_services(services, options, (urls, secret)).await?;
-        add(ON_SERVICES, Some(EVERYTHING), Side::Howk(lane));
+        add(ON_SERVICES, Some(EVERYTHING), Side::Howk(Box::new(lane)));
     }
     if bare {
         let posting = Bare::posting(options, urls, secret)?.with_scripts(services).await?;

@@ -75,8 +75,8 @@ async fn one(
         Loss::Memory(store) => store.wipe(),
         Loss::Services(services) => drop(services.wipe_redis().await?),
     }
-    let lost = system.backend.recovery.fingerprint().await?;
-    ensure!(lost != before && !system.rebuild.is_whole().await?, "the hot state was not lost");
+    let emptied = system.backend.recovery.fingerprint().await?;
+    ensure!(emptied != before && !system.rebuild.is_whole().await?, "the hot state was not lost");
     let meter = Meter::start()?;
     let rebuilt = system.rebuild.run(&Owner("howk-load".to_owned()), When::IfLost, None).await?;
     let sample = meter.stop(options.count)?;
