@@ -170,7 +170,7 @@ fn keys_are_placed_as_java_places_them() {
         specs.retain(|spec| spec.name == config.topics.pending);
         specs[0].partitions = PARTITIONS;
         create_topics(&config, &specs).await.expect("the topic is made");
-        let clock = Arc::new(testkit::clock::ManualClock::new(at(0)));
+        let clock = Arc::new(ManualClock::new(at(0)));
         let log = KafkaLog::connect(config, clock).await.expect("Kafka answers");
         for (key, hash) in hashes {
             let config_id = domain::ConfigId::parse(key).expect("a config id");
