@@ -12,7 +12,7 @@ use domain::{Fence, Owner, Phase, Position, Record, Timestamp, Topic, Write, reb
 
 use crate::fault::Fault;
 use crate::ports::hot_state::HotState;
-use crate::ports::log::{Extent, Log, LogRecord};
+use crate::ports::log::{Extent, Log, LogRecord, Page};
 use crate::ports::recovery::{Cursor, Epoch, Recovery};
 use crate::ports::statuses::Statuses;
 use crate::ports::time::Clock;
@@ -77,6 +77,8 @@ struct Run<'a> {
     deadline: Option<Timestamp>,
     fence: Fence,
     cursor: Cursor,
+    /// The next page of the first phase, and where it begins: read while the one before was written.
+    ahead: Option<(Position, Page)>,
 }
 
 enum Step {
@@ -109,7 +111,7 @@ impl Rebuild {
         if whole && !fresh && usize::try_from(cursor.phase).is_ok_and(|phase| phase >= PHASES.len()) {
             return Ok(Rebuilt::Whole);
         }
-        let mut run = Run { owner, deadline, fence, cursor };
+        let mut run = Run { owner, deadline, fence, cursor, ahead: None };
         self.phases(&mut run).await
     }
 
@@ -174,11 +176,21 @@ impl Rebuild {
 
     async fn forward(&self, run: &mut Run<'_>, rest: Extent) -> Result<u64, Fault> {
         let from = Position { partition: rest.partition, offset: rest.start };
-        let page = self.log.read(Topic::State, from, PAGE).await?;
-        let before_end = page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
-        self.restore(run, before_end).await?;
+        let page = match run.ahead.take() {
+            Some((at, page)) if at == from => page,
+            Some(_) | None => self.log.read(Topic::State, from, PAGE).await?,
+        };
         // A page that moved nothing means that the rest was compacted away.
-        Ok(if page.next > rest.start { page.next.min(rest.end) } else { rest.end })
+        let next = if page.next > rest.start { page.next.min(rest.end) } else { rest.end };
+        let before_end = page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
+        let after = Position { offset: next, ..from };
+        let reading =
+            async { if next == rest.end { None } else { self.log.read(Topic::State, after, PAGE).await.ok() } };
+        let (restored, ahead) = futures::join!(self.restore(run, before_end), reading);
+        restored?;
+        // A page that could not be read ahead is asked for again, and then its fault counts.
+        run.ahead = ahead.map(|page| (after, page));
+        Ok(next)
     }
 
     async fn backward(&self, run: &mut Run<'_>, topic: Topic, rest: Extent) -> Result<u64, Fault> {

@@ -8,14 +8,15 @@ use std::time::Duration;
 use delivery::{Fault, FaultKind};
 use domain::Topic;
 use parking_lot::Mutex;
+use rdkafka::ClientContext;
 use rdkafka::client::OAuthToken;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::KafkaError;
-use rdkafka::{ClientContext, Statistics};
 
 use crate::config::{Auth, KafkaConfig, TokenSource};
 use crate::fault;
+use crate::traffic::Meter;
 
 /// Above the largest `max.message.bytes` of any topic, so that the topic decides. The client counts before compression.
 const RECORD_BYTES_MAX: u32 = 64 << 20;
@@ -36,6 +37,9 @@ fn base(config: &KafkaConfig) -> ClientConfig {
         .set("reconnect.backoff.max.ms", "1000")
         .set("message.max.bytes", RECORD_BYTES_MAX.to_string())
         .set("receive.message.max.bytes", (RECORD_BYTES_MAX * 2).to_string());
+    if let Some(traffic) = &config.traffic {
+        base.set("statistics.interval.ms", ms(traffic.every));
+    }
     sign_in(config, &mut base);
     base
 }
@@ -73,7 +77,7 @@ pub(crate) fn admin(config: &KafkaConfig) -> ClientConfig {
 }
 
 /// For the producer: it places keys as Java's clients do, and no retry of its own doubles or reorders a record.
-pub(crate) fn producer(config: &KafkaConfig) -> ClientConfig {
+pub(crate) fn producer(config: &KafkaConfig, linger: Duration) -> ClientConfig {
     let producer = &config.producer;
     let mut client = base(config);
     client
@@ -81,7 +85,7 @@ pub(crate) fn producer(config: &KafkaConfig) -> ClientConfig {
         .set("enable.idempotence", "true")
         .set("partitioner", "murmur2_random")
         .set("compression.type", producer.compression.name())
-        .set("linger.ms", (producer.linger.as_secs_f64() * 1000.0).to_string())
+        .set("linger.ms", (linger.as_secs_f64() * 1000.0).to_string())
         .set("batch.size", producer.batch_bytes_max.to_string())
         .set("message.timeout.ms", ms(producer.timeout))
         .set("queue.buffering.max.kbytes", (producer.queue_bytes_max / 1024).max(1).to_string());
@@ -148,6 +152,7 @@ pub(crate) struct Reports {
     signed: AtomicBool,
     /// Why the brokers refuse us: the client keeps trying, and its calls only say that nobody answered.
     refusal: Mutex<Option<String>>,
+    meter: Option<Meter>,
 }
 
 impl Reports {
@@ -156,7 +161,7 @@ impl Reports {
             Auth::Tokens(source) => Some(Arc::clone(source)),
             Auth::None | Auth::Scram(_) => None,
         };
-        Self { tokens, ..Self::default() }
+        Self { tokens, meter: config.traffic.as_ref().map(Meter::new), ..Self::default() }
     }
 
     fn lacks_token(&self) -> bool {
@@ -183,7 +188,9 @@ impl ClientContext for Reports {
         }
     }
 
-    fn stats(&self, _: Statistics) {}
+    fn stats_raw(&self, statistics: &[u8]) {
+        self.meter.iter().for_each(|meter| meter.tell(statistics));
+    }
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "Kafka client");

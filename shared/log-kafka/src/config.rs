@@ -8,6 +8,7 @@ use std::time::Duration;
 use domain::{Secret, Timestamp};
 
 use crate::topics::TopicNames;
+use crate::traffic::TrafficCounter;
 
 /// Where Kafka is, how to sign in, and how to use it.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct KafkaConfig {
     pub consumer: ConsumerConfig,
     /// How long any one question to the cluster may take.
     pub request_timeout: Duration,
+    /// What counts the traffic, if anything does.
+    pub traffic: Option<TrafficCounter>,
 }
 
 impl KafkaConfig {
@@ -39,6 +42,7 @@ impl KafkaConfig {
             producer: ProducerConfig::default(),
             consumer: ConsumerConfig::default(),
             request_timeout: Duration::from_secs(10),
+            traffic: None,
         }
     }
 
@@ -143,8 +147,11 @@ impl Default for GroupConfig {
 /// How records are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducerConfig {
-    /// How long a batch may wait for more records. 0 s..=5 s.
+    /// How long a batch may wait for more records, where somebody waits for what is published. 0 s..=5 s.
     pub linger: Duration,
+    /// The same for what deliveries leave behind: results, snapshots, tombstones, dead letters. Nobody waits for them, and
+    /// a request to a broker costs both sides more than a record does. Never shorter than `linger`.
+    pub linger_behind: Duration,
     /// The largest batch for one partition, in bytes; a larger record goes alone.
     pub batch_bytes_max: u32,
     /// The codec of batches.
@@ -163,6 +170,7 @@ impl Default for ProducerConfig {
     fn default() -> Self {
         Self {
             linger: Duration::from_millis(1),
+            linger_behind: Duration::from_millis(5),
             batch_bytes_max: 1_000_000,
             compression: Compression::Lz4,
             timeout: Duration::from_secs(10),

@@ -3,7 +3,8 @@
 //! A thread of its own polls the client, whether records are asked for or not: so the member answers its group while
 //! its caller is busy, a new member never waits for a busy one, and records of a partition that changed hands are taken
 //! out before anybody sees them (X11). What is read and not asked for is bounded; when that is full for a while the
-//! partitions pause. Commits are the caller's alone, and several at once share one request.
+//! partitions pause. Commits are the caller's alone; several at once share one request, and requests keep their distance:
+//! what is committed a moment later may at most come again.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +18,7 @@ use delivery::{Fault, FaultKind};
 use domain::{Position, Topic};
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::ask::number;
 use crate::client;
@@ -28,6 +30,8 @@ use crate::feed::pump::{Member, Pump};
 mod inbox;
 mod pump;
 
+/// From one request to commit to the next one, at least.
+const COMMIT_EVERY: Duration = Duration::from_millis(50);
 /// How long a feed that is dropped waits for its member to leave the group.
 const LEAVE_MAX: Duration = Duration::from_secs(5);
 
@@ -45,8 +49,8 @@ pub struct KafkaFeed {
 #[derive(Default)]
 struct Commits {
     wanted: parking_lot::Mutex<BTreeMap<u32, u64>>,
-    /// Held by the one request under way.
-    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Held by the one request under way; it says when the next one may go out.
+    turn: Arc<tokio::sync::Mutex<Option<Interval>>>,
 }
 
 impl std::fmt::Debug for KafkaFeed {
@@ -89,7 +93,12 @@ impl Feed for KafkaFeed {
     /// A partition that another member has by now is passed over: what was handed out of it is handed out there again.
     async fn commit(&self, position: Position) -> Result<(), Fault> {
         self.commits.want(position.partition, position.offset);
-        let turn = Arc::clone(&self.commits.turn).lock_owned().await;
+        let mut turn = Arc::clone(&self.commits.turn).lock_owned().await;
+        if !self.commits.wants(position) {
+            // It was among what the request before committed.
+            return Ok(());
+        }
+        turn.get_or_insert_with(paced).tick().await;
         let Some(consumer) = self.consumer.upgrade() else {
             return Err(Fault::new(FaultKind::Transient, "the member has left its group"));
         };
@@ -102,11 +111,23 @@ impl Feed for KafkaFeed {
     }
 }
 
+/// The first tick comes at once, and every further one at its distance from the one before.
+fn paced() -> Interval {
+    let mut interval = tokio::time::interval(COMMIT_EVERY);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
+}
+
 impl Commits {
     fn want(&self, partition: u32, offset: u64) {
         let mut wanted = self.wanted.lock();
         let wanted = wanted.entry(partition).or_default();
         *wanted = (*wanted).max(offset);
+    }
+
+    /// Whether a commit up to a position is still to be made.
+    fn wants(&self, position: Position) -> bool {
+        self.wanted.lock().get(&position.partition).is_some_and(|wanted| *wanted >= position.offset)
     }
 
     /// Commits everything that is wanted; what fails stays wanted, so that whoever waits for it tries again.

@@ -24,6 +24,7 @@ mod producer;
 mod reader;
 mod record;
 mod topics;
+mod traffic;
 
 pub use admin::{create_topics, delete_topics, verify_topics};
 pub use config::{
@@ -36,3 +37,4 @@ pub use log::KafkaLog;
 #[cfg(feature = "msk")]
 pub use msk::MskCluster;
 pub use topics::{TopicNames, TopicSpec};
+pub use traffic::{Traffic, TrafficCounter};

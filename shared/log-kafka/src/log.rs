@@ -20,7 +20,10 @@ use crate::{client, fault};
 pub struct KafkaLog {
     config: Arc<KafkaConfig>,
     clock: Arc<dyn Clock>,
+    /// Publishes what somebody waits for.
     producer: Producer,
+    /// Publishes what deliveries leave behind.
+    producer_behind: OnceCell<Producer>,
     readers: Arc<Readers>,
     /// Knows the fast lane's group.
     asker: Arc<Asker>,
@@ -41,12 +44,13 @@ impl KafkaLog {
     /// A [`Fault`]: permanent when the settings cannot work, transient when no broker answers.
     pub async fn connect(config: KafkaConfig, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
         let config = Arc::new(config);
-        let producer = Producer::new(&config, Arc::clone(&clock))?;
+        let producer = Producer::new(&config, config.producer.linger, Arc::clone(&clock))?;
         let asker = ask(&config, Topic::Pending).await?;
         let reaching = Arc::clone(&asker);
         blocking(move || reaching.reach()).await?;
         let readers = Readers::new(&config, &clock);
-        Ok(Self { config, clock, producer, readers, asker, asker_slow: OnceCell::new() })
+        let (producer_behind, asker_slow) = (OnceCell::new(), OnceCell::new());
+        Ok(Self { config, clock, producer, producer_behind, readers, asker, asker_slow })
     }
 
     /// Joins the consumer group of a lane's topic. The member leaves when the feed is dropped.
@@ -57,6 +61,16 @@ impl KafkaLog {
     /// A [`Fault`] when the client cannot be built.
     pub fn join(&self, topic: Topic) -> Result<KafkaFeed, Fault> {
         KafkaFeed::join(&self.config, topic, Arc::clone(&self.clock))
+    }
+
+    /// The producer of records that are published together.
+    async fn producer_of(&self, records: &[Record]) -> Result<&Producer, Fault> {
+        if !records.iter().all(|record| is_left_behind(record.topic())) {
+            return Ok(&self.producer);
+        }
+        let linger = self.config.producer.linger_behind.max(self.config.producer.linger);
+        let build = async || Producer::new(&self.config, linger, Arc::clone(&self.clock));
+        self.producer_behind.get_or_try_init(build).await
     }
 
     /// The client that knows the group of a topic.
@@ -71,7 +85,7 @@ impl KafkaLog {
 #[async_trait]
 impl Log for KafkaLog {
     async fn publish(&self, records: Vec<Record>) -> Result<Vec<Position>, Fault> {
-        self.producer.publish(&records).await
+        self.producer_of(&records).await?.publish(&records).await
     }
 
     async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
@@ -92,6 +106,14 @@ impl Log for KafkaLog {
 impl Drop for KafkaLog {
     fn drop(&mut self) {
         client::retire((Arc::clone(&self.asker), self.asker_slow.take()));
+    }
+}
+
+/// Whether nobody waits for what goes to a topic.
+const fn is_left_behind(topic: Topic) -> bool {
+    match topic {
+        Topic::Results | Topic::DeadLetter | Topic::State => true,
+        Topic::Pending | Topic::Slow => false,
     }
 }
 

@@ -61,8 +61,9 @@ struct Outgoing {
 }
 
 impl Producer {
-    pub(crate) fn new(config: &Arc<KafkaConfig>, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
-        let client = client::producer(config);
+    /// Builds one whose batches wait so long for more records.
+    pub(crate) fn new(config: &Arc<KafkaConfig>, linger: Duration, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
+        let client = client::producer(config, linger);
         let producer = build(&client, config)?;
         let now = clock.now();
         let current = parking_lot::Mutex::new(Current { producer, used_at: now, well_at: now });

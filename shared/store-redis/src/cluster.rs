@@ -104,6 +104,34 @@ impl Cluster {
         }
     }
 
+    /// Sends commands to the owners of their slots, all that go to one owner in one write. The answers are in the order
+    /// of the commands; what was not answered has none, and may have been done or not.
+    pub(crate) async fn send_all(&self, commands: &[&Cmd]) -> Vec<Option<Value>> {
+        let map = self.known();
+        let mut parts = BTreeMap::<&Address, Vec<(usize, &Cmd)>>::new();
+        for (place, cmd) in commands.iter().enumerate() {
+            if let Some(owner) = map.owners.of(slot_of(cmd)) {
+                parts.entry(owner).or_default().push((place, cmd));
+            }
+        }
+        let mut answers = vec![None; commands.len()];
+        let sent = parts.into_iter().filter_map(|(owner, part)| {
+            let node = map.nodes.get(owner)?;
+            Some(async move {
+                let (places, commands): (Vec<usize>, Vec<&Cmd>) = part.into_iter().unzip();
+                (places, node.send_all(&commands).await)
+            })
+        });
+        for (places, values) in futures::future::join_all(sent).await {
+            for (place, value) in places.into_iter().zip(values) {
+                if let Some(answer) = answers.get_mut(place) {
+                    *answer = value;
+                }
+            }
+        }
+        answers
+    }
+
     fn known(&self) -> Arc<Map> {
         Arc::clone(&self.map.read())
     }

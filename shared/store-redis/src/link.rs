@@ -14,6 +14,8 @@ use crate::fault;
 use crate::node::{Node, Repeat, late};
 use crate::scripts::Call;
 
+/// Calls that go to a node in one write: their timeout is one.
+const TOGETHER_MAX: usize = 64;
 /// Commands of one round trip that are under way at the same time, so that none waits in the queue for its timeout.
 const IN_FLIGHT_MAX: usize = 512;
 
@@ -86,6 +88,41 @@ impl Link {
         redis::from_redis_value(value.map_err(fault::of(what))?).map_err(fault::unexpected(what))
     }
 
+    /// Makes calls together, which may all be made twice, and returns their replies in their order.
+    ///
+    /// Each node gets its part in one write. What is not answered that way, because its slot moves, its script is not
+    /// known or the connection died, is called once more by itself.
+    pub(crate) async fn call_all(&self, calls: Vec<Call>) -> Vec<Result<Value, Fault>> {
+        let (mut parts, mut rest) = (Vec::new(), calls.into_iter().peekable());
+        while rest.peek().is_some() {
+            parts.push(self.call_some(rest.by_ref().take(TOGETHER_MAX).collect()));
+        }
+        stream::iter(parts).buffered(IN_FLIGHT_MAX / TOGETHER_MAX).flat_map(stream::iter).collect().await
+    }
+
+    async fn call_some(&self, calls: Vec<Call>) -> Vec<Result<Value, Fault>> {
+        let names: Vec<_> = calls.iter().map(|call| call.script.name).collect();
+        self.commands.fetch_add(u64::try_from(names.len()).unwrap_or_default(), Ordering::Relaxed);
+        let called = timeout(self.patience, self.together_or_alone(calls)).await;
+        called.unwrap_or_else(|_| names.into_iter().map(|what| Err(fault::of(what)(late()))).collect())
+    }
+
+    async fn together_or_alone(&self, calls: Vec<Call>) -> Vec<Result<Value, Fault>> {
+        let commands: Vec<_> = calls.iter().map(|call| &call.cmd).collect();
+        let answers = match &self.wire {
+            Wire::Cluster(cluster) => cluster.send_all(&commands).await,
+            Wire::Single(node) => node.send_all(&commands).await,
+        };
+        let mut replies = Vec::with_capacity(answers.len());
+        for (call, answer) in calls.into_iter().zip(answers) {
+            replies.push(match answer {
+                Some(value) => Ok(value),
+                None => self.call(call).await,
+            });
+        }
+        replies
+    }
+
     async fn send(&self, cmd: &Cmd, repeat: Repeat) -> RedisResult<Value> {
         self.commands.fetch_add(1, Ordering::Relaxed);
         let sent = async {
@@ -96,6 +133,11 @@ impl Link {
         };
         timeout(self.patience, sent).await.map_err(|_| late())?
     }
+}
+
+/// What a call replies, as the type that it should have.
+pub(crate) fn read<T: FromRedisValue>(what: &'static str, reply: Result<Value, Fault>) -> Result<T, Fault> {
+    redis::from_redis_value(reply?).map_err(fault::unexpected(what))
 }
 
 /// Runs what is sent together, and returns what came of each, in no order. All of it is done when this returns.

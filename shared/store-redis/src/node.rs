@@ -7,7 +7,9 @@ use std::time::Duration;
 use delivery::Fault;
 use parking_lot::RwLock;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, ConnectionInfo, RedisError, RedisResult, RetryMethod, Value};
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionInfo, Pipeline, RedisError, RedisResult, RetryMethod, Value,
+};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -90,15 +92,29 @@ impl Node {
     /// Sends a command, and once more over a new connection when the one that it went over is dead.
     pub(crate) async fn send(&self, cmd: &Cmd, repeat: Repeat) -> RedisResult<Value> {
         let Live { number, mut connection } = self.live().await?;
-        match cmd.query_async(&mut connection).await {
+        match connection.send_packed_command(cmd).await.and_then(Value::extract_error) {
             Err(error) if is_dead(&error) => {
                 let mut replaced = self.after(Some(number)).await?;
                 if repeat == Repeat::Never {
                     return Err(error);
                 }
-                cmd.query_async(&mut replaced.connection).await
+                replaced.connection.send_packed_command(cmd).await?.extract_error()
             }
             other => other,
+        }
+    }
+
+    /// Sends commands in one write. The answers are in their order; what was refused has none, nor has anything when the
+    /// connection died: it may have been done or not.
+    pub(crate) async fn send_all(&self, commands: &[&Cmd]) -> Vec<Option<Value>> {
+        let mut pipeline = Pipeline::with_capacity(commands.len());
+        for cmd in commands {
+            pipeline.add_command((*cmd).clone());
+        }
+        let sent = async { self.live().await?.connection.send_packed_commands(&pipeline, 0, commands.len()).await };
+        match sent.await {
+            Ok(values) => values.into_iter().map(|value| value.extract_error().ok()).collect(),
+            Err(_) => vec![None; commands.len()],
         }
     }
 

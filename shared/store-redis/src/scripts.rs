@@ -74,6 +74,7 @@ scripts! {
     CLAIM = "claim";
     COUNT = "count";
     COUNT_ENDPOINTS = "count_endpoints";
+    CREATE = "create";
     DEAD_FORGET = "dead_forget";
     DEAD_LEASE = "dead_lease";
     DEAD_MARK = "dead_mark";

@@ -28,15 +28,29 @@ fn tag(key: &[u8]) -> &[u8] {
     inside.filter(|inside| !inside.is_empty()).unwrap_or(key)
 }
 
+/// CRC-16/XMODEM of one byte in front of nothing, by that byte.
+const CRC_OF_BYTE: [u16; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0_u16);
+    let mut rest: &mut [u16] = &mut table;
+    while let Some((first, others)) = rest.split_first_mut() {
+        let (mut crc, mut bit) = (byte << 8, 0);
+        while bit < 8 {
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 };
+            bit += 1;
+        }
+        *first = crc;
+        byte += 1;
+        rest = others;
+    }
+    table
+};
+
 /// CRC-16/XMODEM.
 fn crc16(bytes: &[u8]) -> u16 {
-    bytes.iter().fold(0, |crc, byte| {
-        (0..8).fold(
-            crc ^ (u16::from(*byte) << 8),
-            |crc, _| {
-                if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 }
-            },
-        )
+    bytes.iter().fold(0, |crc: u16, byte| {
+        let [high, _] = crc.to_be_bytes();
+        let place = usize::from(high ^ byte);
+        (crc << 8) ^ CRC_OF_BYTE.get(place).copied().unwrap_or_default()
     })
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use delivery::ports::log::{Log, LogRecord};
 use domain::{Dispatch, Lane, Payload, PayloadKind, Position, Record, Topic, Undecodable, Webhook};
-use log_kafka::{KafkaConfig, KafkaLog, ProducerConfig, create_topics, delete_topics};
+use log_kafka::{KafkaConfig, KafkaLog, ProducerConfig, Traffic, TrafficCounter, create_topics, delete_topics};
 use rdkafka::ClientConfig;
 use rdkafka::producer::{FutureProducer, FutureRecord};
+use testkit::clock::ManualClock;
 use testkit::contract::{LogUnderTest, run};
 use testkit::generate::{at, config_id, dispatch, numbered, waiting, webhook};
 
@@ -200,7 +201,7 @@ fn keys_are_placed_as_java_places_them() {
         specs.retain(|spec| spec.name == config.topics.pending);
         specs[0].partitions = PARTITIONS;
         create_topics(&config, &specs).await.expect("the topic is made");
-        let clock = Arc::new(testkit::clock::ManualClock::new(at(0)));
+        let clock = Arc::new(ManualClock::new(at(0)));
         let log = KafkaLog::connect(config, clock).await.expect("Kafka answers");
         for (key, hash) in hashes {
             let config_id = domain::ConfigId::parse(key).expect("a config id");
@@ -250,5 +251,31 @@ fn a_member_that_is_not_asked_holds_little_and_loses_nothing() {
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), COUNT);
+    });
+}
+
+/// What is published together is few requests, whichever producer it goes by, and all of it is counted.
+#[test]
+fn traffic_is_counted_by_the_clients_themselves() {
+    run(async {
+        let kafka = log().await;
+        let traffic = TrafficCounter::told_every(Duration::from_millis(20));
+        let config = KafkaConfig { traffic: Some(traffic.clone()), ..kafka.config.clone() };
+        let counted =
+            KafkaLog::connect(config, Arc::<ManualClock>::clone(&kafka.clock)).await.expect("Kafka answers");
+        let all: Vec<_> = (0..100).map(|_| dispatch()).collect();
+        let dispatched = all.iter().map(|one| Record::Dispatch(Lane::Fast, one.clone()));
+        counted.publish(dispatched.collect()).await.expect("published");
+        let left_behind = all.iter().map(|one| Record::Waiting(waiting(one, at(0))));
+        counted.publish(left_behind.collect()).await.expect("published");
+        let told = async {
+            while traffic.traffic().published < 200 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, told).await.expect("the clients tell what they published");
+        let Traffic { requests, published, .. } = traffic.traffic();
+        assert_eq!(published, 200);
+        assert!((2..100).contains(&requests), "{requests} requests for 200 records");
     });
 }

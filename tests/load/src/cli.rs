@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Accept(AcceptOptions),
     /// From POST to receiver at a steady rate.
     Latency(LatencyOptions),
+    /// How long the hot state of many waiting webhooks takes to be rebuilt, and whether it is what it was.
+    Rebuild(RebuildOptions),
     /// Many webhooks to many endpoints, some dead, some slow: all accounted for, and memory flat.
     Soak(SoakOptions),
     /// What a deployment costs a month: nothing is run, a price file and measured figures are multiplied.
@@ -46,6 +48,41 @@ pub(crate) enum Command {
     /// The caller of a measurement; started by the others.
     #[command(hide = true)]
     Generator(GeneratorOptions),
+}
+
+/// Real Kafka and Redis to measure on, beside memory. Topics, groups and keys get a prefix of their own.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServicesOptions {
+    /// Kafka's brokers as host:port, parted by commas.
+    #[arg(long, env = "HOWK_KAFKA_BROKERS", value_delimiter = ',', value_name = "BROKERS")]
+    pub(crate) kafka: Vec<String>,
+
+    /// One node of a Redis in cluster mode as host:port.
+    #[arg(long, env = "HOWK_REDIS_ADDR", value_name = "ADDR")]
+    pub(crate) redis: Option<String>,
+
+    /// Kafka's process id on this machine; its CPU time is reported beside howk's.
+    #[arg(long, value_name = "PID")]
+    pub(crate) kafka_pid: Option<u32>,
+
+    /// How many milliseconds a batch of records waits for more.
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(0..=1_000))]
+    pub(crate) linger_ms: u32,
+
+    /// Where howk is measured; services are those that --kafka and --redis name.
+    #[arg(long, value_enum, default_value_t = On::Both)]
+    pub(crate) on: On,
+}
+
+/// Where howk is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum On {
+    /// In memory, and on the services when they are named.
+    Both,
+    /// In memory alone.
+    Memory,
+    /// On the services alone.
+    Services,
 }
 
 /// What webhooks look like.
@@ -125,6 +162,9 @@ pub(crate) struct DeliverOptions {
     pub(crate) signing: Signing,
 
     #[command(flatten)]
+    pub(crate) services: ServicesOptions,
+
+    #[command(flatten)]
     pub(crate) shape: Shape,
 }
 
@@ -166,6 +206,9 @@ pub(crate) struct AcceptOptions {
     pub(crate) concurrency: u32,
 
     #[command(flatten)]
+    pub(crate) services: ServicesOptions,
+
+    #[command(flatten)]
     pub(crate) shape: Shape,
 }
 
@@ -179,6 +222,23 @@ pub(crate) struct LatencyOptions {
     /// For how long.
     #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=600))]
     pub(crate) seconds: u32,
+
+    #[command(flatten)]
+    pub(crate) services: ServicesOptions,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+}
+
+/// Options of `rebuild`.
+#[derive(Debug, Args)]
+pub(crate) struct RebuildOptions {
+    /// Webhooks that wait.
+    #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u32).range(1_000..=10_000_000))]
+    pub(crate) count: u32,
+
+    #[command(flatten)]
+    pub(crate) services: ServicesOptions,
 
     #[command(flatten)]
     pub(crate) shape: Shape,

@@ -1,25 +1,56 @@
-//! `deliver`: howk's delivery path and the same HTTP client in a bare loop, in turns.
+//! `deliver`: howk's delivery path and bare loops that do the same I/O, in turns.
 //!
 //! The path begins at the fast lane's topic and ends with the commit: read, open, decide, sign, send, settle, close.
-//! Enqueueing happens before the clock starts.
+//! Enqueueing happens before the clock starts. In memory the I/O is one request; on Kafka and Redis it is two round
+//! trips of two scripts each, one record sent and one request.
 
 use anyhow::ensure;
 
 use crate::child::Receiver;
-use crate::cli::{DeliverOptions, Note, Sides, Signing};
+use crate::cli::{DeliverOptions, Note, On, Sides, Signing};
 use crate::deliver::bare::Bare;
 use crate::deliver::lane::FastLane;
-use crate::measure::{Sample, median};
+use crate::deliver::told::tell;
+use crate::measure::Sample;
 use crate::progress;
-use crate::report::{Aim, Bound, Report, fine, whole};
+use crate::report::Report;
+use crate::servers::ServerCpu;
+use crate::services::{Services, Traffic};
 
 mod bare;
 mod lane;
+mod told;
 
-/// What howk should reach of the bare loop.
-const RATIO_MIN: f64 = 0.8;
 const SECRET: &str = "whsec_aG93ay1sb2FkLW1lYXN1cmVzLXdpdGgtdGhpcw==";
-const HEADER: [&str; 6] = ["side", "per CPU second", "CPU us each", "per second", "range", "ratio"];
+
+/// What one round of one side took.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    sample: Sample,
+    servers: ServerCpu,
+    traffic: Option<Traffic>,
+}
+
+/// Who takes turns. The bare loops stand beside howk in memory and beside howk on the services.
+enum Side {
+    Howk(Box<FastLane>),
+    Bare(Bare),
+}
+
+/// A side and its rounds.
+struct Turn {
+    name: &'static str,
+    /// The side that its ratio is to.
+    against: Option<&'static str>,
+    side: Side,
+    rounds: Vec<Round>,
+}
+
+const IN_MEMORY: &str = "howk in memory";
+const ON_SERVICES: &str = "howk on Kafka and Redis";
+const POST: &str = "bare: POST";
+const POST_AND_SCRIPTS: &str = "bare: POST, 2 x 2 scripts";
+const EVERYTHING: &str = "bare: POST, 2 x 2 scripts, send";
 
 /// Runs the measurement.
 ///
@@ -36,52 +67,82 @@ pub(crate) async fn run(options: &DeliverOptions) -> anyhow::Result<Report> {
         options.shape.tenants,
         options.rounds
     );
-    let mut report = Report::new("deliver", about, &HEADER);
+    let mut report = Report::new("deliver", about, &told::HEADER);
     let secrets: &[Option<&str>] = match options.signing {
         Signing::Off => &[None],
         Signing::On => &[Some(SECRET)],
         Signing::Both => &[None, Some(SECRET)],
     };
-    for secret in secrets {
-        let rounds = measure(options, *secret).await?;
-        tell(&mut report, if secret.is_some() { "signed" } else { "unsigned" }, &rounds);
+    let services = Services::open(&options.services).await?;
+    let measured = async {
+        for secret in secrets {
+            let turns = measure(options, services.as_ref(), *secret).await?;
+            tell(&mut report, if secret.is_some() { "signed" } else { "unsigned" }, &turns);
+        }
+        anyhow::Ok(())
+    };
+    let measured = measured.await;
+    if let Some(services) = services {
+        services.clean_up().await?;
     }
-    Ok(report)
+    measured.map(|()| report)
 }
 
-/// The rounds of both sides; a side that does not run has none.
-#[derive(Debug, Default)]
-struct Rounds {
-    howk: Vec<Sample>,
-    bare: Vec<Sample>,
-}
-
-async fn measure(options: &DeliverOptions, secret: Option<&str>) -> anyhow::Result<Rounds> {
+async fn measure(
+    options: &DeliverOptions,
+    services: Option<&Services>,
+    secret: Option<&str>,
+) -> anyhow::Result<Vec<Turn>> {
     let receiver = Receiver::start(Note::Nothing, 0).await?;
     let urls: Vec<String> =
         (0..options.endpoints).map(|n| format!("http://127.0.0.1:{}/hook/{n}", receiver.port)).collect();
-    let mut lane = FastLane::new(options, &urls, secret).await?;
-    let bare = Bare::new(options, &urls, secret)?;
-    let mut rounds = Rounds::default();
+    let mut turns = turns(options, services, (&urls, secret)).await?;
     let mut delivered = 0;
     let bar = progress::bar(u64::from(options.rounds), "rounds");
     // The round before the first warms up connections, caches and the allocator.
     for round in 0..=options.rounds {
-        if options.sides != Sides::Bare {
-            let sample = lane.round(options.count).await?;
+        for turn in &mut turns {
+            let measured = match &mut turn.side {
+                Side::Howk(lane) => lane.round(options.count).await?,
+                Side::Bare(bare) => bare.round(options.count).await?,
+            };
             delivered = check(&receiver, delivered, options.count).await?;
-            rounds.howk.extend((round > 0).then_some(sample));
-        }
-        if options.sides != Sides::Howk {
-            let sample = bare.round(options.count).await?;
-            delivered = check(&receiver, delivered, options.count).await?;
-            rounds.bare.extend((round > 0).then_some(sample));
+            turn.rounds.extend((round > 0).then_some(measured));
         }
         bar.set_position(u64::from(round));
     }
     bar.finish_and_clear();
     receiver.end().await?;
-    Ok(rounds)
+    Ok(turns)
+}
+
+async fn turns(
+    options: &DeliverOptions,
+    services: Option<&Services>,
+    (urls, secret): (&[String], Option<&str>),
+) -> anyhow::Result<Vec<Turn>> {
+    let (howk, bare) = (options.sides != Sides::Bare, options.sides != Sides::Howk);
+    let mut turns = Vec::new();
+    let mut add = |name, against, side| turns.push(Turn { name, against, side, rounds: Vec::new() });
+    let on = options.services.on;
+    if howk && on != On::Services {
+        add(IN_MEMORY, Some(POST), Side::Howk(Box::new(FastLane::in_memory(options, urls, secret).await?)));
+    }
+    if bare {
+        add(POST, None, Side::Bare(Bare::posting(options, urls, secret)?));
+    }
+    let Some(services) = services.filter(|_| on != On::Memory) else { return Ok(turns) };
+    if howk {
+        let lane = FastLane::on_services(services, options, (urls, secret)).await?;
+        add(ON_SERVICES, Some(EVERYTHING), Side::Howk(Box::new(lane)));
+    }
+    if bare {
+        let posting = Bare::posting(options, urls, secret)?.with_scripts(services).await?;
+        add(POST_AND_SCRIPTS, None, Side::Bare(posting));
+        let posting = Bare::posting(options, urls, secret)?.with_scripts(services).await?;
+        add(EVERYTHING, None, Side::Bare(posting.with_records(services)?));
+    }
+    Ok(turns)
 }
 
 /// Refuses a round of which the receiver did not get every webhook exactly once.
@@ -89,42 +150,4 @@ async fn check(receiver: &Receiver, before: u64, count: u32) -> anyhow::Result<u
     let now = receiver.count().await?;
     ensure!(now == before + u64::from(count), "{count} webhooks were sent, {} came", now - before);
     Ok(now)
-}
-
-fn tell(report: &mut Report, signing: &str, rounds: &Rounds) {
-    let ratios: Vec<f64> = rounds
-        .howk
-        .iter()
-        .zip(&rounds.bare)
-        .map(|(howk, bare)| howk.per_cpu_second() / bare.per_cpu_second())
-        .collect();
-    let ratio = (!ratios.is_empty()).then(|| median(ratios));
-    row(report, &format!("howk, {signing}"), (&rounds.howk, ratio));
-    row(report, &format!("bare loop, {signing}"), (&rounds.bare, None));
-    if let Some(ratio) = ratio {
-        report.figure(format!("ratio, {signing}"), ratio);
-        let name = format!("deliveries per CPU second to the bare loop's, {signing}");
-        report.aims.push(Aim::new(name, ratio, Bound::AtLeast(RATIO_MIN)));
-    }
-}
-
-fn row(report: &mut Report, side: &str, (samples, ratio): (&[Sample], Option<f64>)) {
-    if samples.is_empty() {
-        return;
-    }
-    let rates = || samples.iter().map(Sample::per_cpu_second);
-    let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
-    let cpu_us = median(samples.iter().map(Sample::cpu_us_each));
-    let per_second = median(samples.iter().map(Sample::per_second));
-    report.figure(format!("per CPU second, {side}"), median(rates()));
-    report.figure(format!("CPU us each, {side}"), cpu_us);
-    report.figure(format!("per second, {side}"), per_second);
-    report.row(vec![
-        side.to_owned(),
-        whole(median(rates())),
-        fine(cpu_us),
-        whole(per_second),
-        format!("{least:.0} to {most:.0}"),
-        ratio.map(fine).unwrap_or_default(),
-    ]);
 }

@@ -41,9 +41,17 @@ pub(crate) fn limits() -> MemoryLimits {
 /// When the wiring fails.
 pub(crate) async fn system(settings: &Settings, limits: &MemoryLimits) -> anyhow::Result<System> {
     let (backend, _) = Backend::in_memory(limits);
+    system_on(settings, backend).await
+}
+
+/// Wires howk-dev over an empty back end, which then counts as whole.
+///
+/// # Errors
+/// When the wiring fails, or the back end was not empty.
+pub(crate) async fn system_on(settings: &Settings, backend: Backend) -> anyhow::Result<System> {
     let system = System::new(settings, backend, Sending::Real)?;
     let rebuilt = system.rebuild.run(&Owner("howk-load".to_owned()), When::IfLost, None).await?;
-    ensure!(matches!(rebuilt, Rebuilt::Done { .. }), "an empty back end is whole at once");
+    ensure!(matches!(rebuilt, Rebuilt::Done { .. } | Rebuilt::Whole), "an empty back end is whole at once");
     Ok(system)
 }
 
@@ -66,7 +74,7 @@ impl Webhooks {
     ///
     /// # Errors
     /// When there is no endpoint.
-    fn webhook(&self, n: u32) -> anyhow::Result<NewWebhook> {
+    pub(crate) fn webhook(&self, n: u32) -> anyhow::Result<NewWebhook> {
         let index = usize::try_from(n)? % self.endpoints.len().max(1);
         let Some(endpoint) = self.endpoints.get(index) else { anyhow::bail!("there is no endpoint") };
         let text = payload::write(&Marks { n, sent_at_us: realtime_us() }, self.shape.payload_bytes);

@@ -3,23 +3,30 @@
 //! The generator writes the time of its POST into the payload, the receiver takes the difference on arrival; both read
 //! the clock of the machine. Beside it stands how long the answer to the POST took.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::ensure;
 use howk_dev::server::Server;
+use howk_dev::system::System;
+use howk_dev::telemetry::RenderMetrics;
 
 use crate::child::{Generator, Receiver};
-use crate::cli::{GeneratorOptions, LatencyOptions, Note};
+use crate::cli::{GeneratorOptions, LatencyOptions, Note, On};
 use crate::howk;
 use crate::measure::{Percentiles, instant};
 use crate::report::{Aim, Bound, Report, fine};
+use crate::services::Services;
 
-/// What the median should be at most, in milliseconds.
+/// What the median should be at most, in milliseconds: in memory, and on Kafka and Redis.
 const P50_MS_MAX: f64 = 2.0;
+const SERVICES_P50_MS_MAX: f64 = 8.0;
 /// How long the last ones may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const CONCURRENCY: u32 = 64;
+/// Before the first POST.
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// Runs the measurement.
 ///
@@ -27,21 +34,47 @@ const CONCURRENCY: u32 = 64;
 /// When anything does not arrive.
 pub(crate) async fn run(options: &LatencyOptions) -> anyhow::Result<Report> {
     let metrics = howk_dev::telemetry::start_metrics()?;
-    let receiver = Receiver::start(Note::Latency, 0).await?;
     let settings = howk::settings(CONCURRENCY);
-    let system = howk::system(&settings, &howk::limits()).await?;
-    let server = Server::start(&system, &settings, metrics).await?;
-    let count = options.rate.saturating_mul(options.seconds);
-    let answered = generate(options, (port_of(&server.url)?, receiver.port)).await?;
-    wait_for(&receiver, count).await?;
-    let arrived = receiver.latency().await?;
-    receiver.end().await?;
-    server.shut_down(&system).await;
     let about = format!(
         "{} a second for {} s, payloads of {} bytes, {} tenants",
         options.rate, options.seconds, options.shape.payload_bytes, options.shape.tenants
     );
-    Ok(tell(about, &arrived, &answered))
+    let mut report = Report::new("latency", about, &["from POST to", "webhooks", "p50 ms", "p99 ms", "max ms"]);
+    if options.services.on != On::Services {
+        let system = howk::system(&settings, &howk::limits()).await?;
+        let measured = one(options, &system, Arc::clone(&metrics)).await?;
+        tell(&mut report, "in memory", (measured, P50_MS_MAX));
+    }
+    let services = Services::open(&options.services).await?;
+    let Some(services) = services.filter(|_| options.services.on != On::Memory) else { return Ok(report) };
+    let measured = async {
+        let clients = services.connect().await?;
+        let system = howk::system_on(&settings, clients.backend.clone()).await?;
+        let measured = one(options, &system, metrics).await?;
+        tell(&mut report, "on Kafka and Redis", (measured, SERVICES_P50_MS_MAX));
+        anyhow::Ok(())
+    };
+    let measured = measured.await;
+    services.clean_up().await?;
+    measured.map(|()| report)
+}
+
+/// How old webhooks were when they came to the receiver, and how long answers to their callers took.
+type Measured = [Percentiles; 2];
+
+async fn one(options: &LatencyOptions, system: &System, metrics: RenderMetrics) -> anyhow::Result<Measured> {
+    let settings = howk::settings(CONCURRENCY);
+    let receiver = Receiver::start(Note::Latency, 0).await?;
+    let server = Server::start(system, &settings, metrics).await?;
+    let count = options.rate.saturating_mul(options.seconds);
+    // A group that has just formed may take a moment for its first record.
+    tokio::time::sleep(SETTLE).await;
+    let answered = generate(options, (port_of(&server.url)?, receiver.port)).await?;
+    wait_for(&receiver, count).await?;
+    let arrived = receiver.latency().await?;
+    receiver.end().await?;
+    server.shut_down(system).await;
+    Ok([arrived, answered])
 }
 
 async fn generate(options: &LatencyOptions, (port, to): (u16, u16)) -> anyhow::Result<Percentiles> {
@@ -77,17 +110,16 @@ fn port_of(url: &str) -> anyhow::Result<u16> {
     port.ok_or_else(|| anyhow::anyhow!("{url} has no port"))
 }
 
-fn tell(about: String, arrived: &Percentiles, answered: &Percentiles) -> Report {
-    let mut report = Report::new("latency", about, &["from POST to", "webhooks", "p50 ms", "p99 ms", "max ms"]);
-    for (name, latency) in [("receiver", arrived), ("answer", answered)] {
+fn tell(report: &mut Report, on: &str, ([arrived, answered], p50_ms_max): (Measured, f64)) {
+    for (name, latency) in [("receiver", &arrived), ("answer", &answered)] {
         let shown = [latency.p50_ms(), latency.p99_ms(), latency.max_ms()];
-        let mut cells = vec![name.to_owned(), latency.count.to_string()];
+        let mut cells = vec![format!("{name}, {on}"), latency.count.to_string()];
         cells.extend(shown.map(fine));
         report.row(cells);
         for (figure, value) in ["p50 ms", "p99 ms", "max ms"].iter().zip(shown) {
-            report.figure(format!("{figure} to {name}"), value);
+            report.figure(format!("{figure} to {name}, {on}"), value);
         }
     }
-    report.aims.push(Aim::new("p50 in ms from POST to receiver", arrived.p50_ms(), Bound::AtMost(P50_MS_MAX)));
-    report
+    let name = format!("p50 in ms from POST to receiver, {on}");
+    report.aims.push(Aim::new(name, arrived.p50_ms(), Bound::AtMost(p50_ms_max)));
 }

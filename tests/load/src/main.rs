@@ -19,12 +19,17 @@ mod deliver;
 mod generator;
 mod howk;
 mod latency;
+mod loops;
 mod measure;
 mod payload;
 mod progress;
+mod rebuild;
 mod receiver;
 mod report;
+mod servers;
+mod services;
 mod soak;
+mod watched;
 
 /// Both sides of every comparison share it, as they share the process.
 #[global_allocator]
@@ -50,6 +55,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Deliver(options) => deliver::run(&options).await?,
             Command::Accept(options) => accept::run(&options).await?,
             Command::Latency(options) => latency::run(&options).await?,
+            Command::Rebuild(options) => rebuild::run(&options).await?,
             Command::Soak(options) => soak::run(&options).await?,
             Command::Cost(options) => cost::run(&options)?,
             Command::Receiver(options) => return receiver::serve(&options).await.map(|()| None),

@@ -55,6 +55,12 @@ impl Meter {
         let cpu = cpu()?.saturating_sub(self.cpu);
         Ok(Sample { count, cpu, wall: self.started.elapsed() })
     }
+
+    /// Ends it likewise, and counts the time that passed from a later begin on.
+    pub(crate) fn stop_since(self, begun: Option<Instant>, count: u32) -> anyhow::Result<Sample> {
+        let sample = self.stop(count)?;
+        Ok(Sample { wall: begun.map_or(sample.wall, |begun| begun.elapsed()), ..sample })
+    }
 }
 
 /// What so many repetitions took.
@@ -75,8 +81,18 @@ impl Sample {
     }
 
     pub(crate) fn cpu_us_each(&self) -> f64 {
-        self.cpu.as_secs_f64() * 1e6 / f64::from(self.count.max(1))
+        self.us_each(self.cpu)
     }
+
+    /// Microseconds of a repetition, of what was spent on all of them.
+    pub(crate) fn us_each(&self, spent: Duration) -> f64 {
+        spent.as_secs_f64() * 1e6 / f64::from(self.count.max(1))
+    }
+}
+
+/// How many there are of each repetition.
+pub(crate) fn per(total: u64, count: u32) -> f64 {
+    f64::from(u32::try_from(total).unwrap_or(u32::MAX)) / f64::from(count.max(1))
 }
 
 /// The middle value; of an even number, the mean of the two in the middle. 0 of none.

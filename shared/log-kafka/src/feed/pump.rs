@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use delivery::ports::time::Clock;
 use domain::Topic;
+use rdkafka::ClientContext;
 use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::topic_partition_list::TopicPartitionList;
-use rdkafka::{ClientContext, Statistics};
 
 use crate::client::Reports;
 use crate::config::KafkaConfig;
@@ -50,8 +50,8 @@ impl ClientContext for Member {
         self.reports.log(level, facility, message);
     }
 
-    fn stats(&self, statistics: Statistics) {
-        self.reports.stats(statistics);
+    fn stats_raw(&self, statistics: &[u8]) {
+        self.reports.stats_raw(statistics);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {

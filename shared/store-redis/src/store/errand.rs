@@ -4,16 +4,18 @@ use std::io;
 
 use delivery::{Fault, FaultKind};
 use domain::{
-    ATTEMPTS_KEPT, ConfigId, DeadLetterEntry, EndpointHash, EndpointState, Leases, OwnerDecision, Settlement,
-    Waiting, WebhookId,
+    ATTEMPTS_KEPT, ConfigId, DeadLetterEntry, EndpointHash, EndpointState, Leases, OwnerDecision, Phase, Settlement,
+    Status, Waiting, WebhookId,
 };
 use redis::{Cmd, Value};
 use wire::hot;
 
 use crate::fault;
+use crate::link::{read, together};
 use crate::packed::pack;
 use crate::scripts::{
-    Call, DEAD_MARK, DEAD_PUT, DECIDE, PARK, REPORT, SCHEDULE, SETTLE, TOKEN_BACK, UNCLAIM, UNPARK, UNSCHEDULE,
+    CREATE, Call, DEAD_MARK, DEAD_PUT, DECIDE, PARK, REPORT, SCHEDULE, SETTLE, TOKEN_BACK, UNCLAIM, UNPARK,
+    UNSCHEDULE,
 };
 use crate::store::batch::{Batch, Reported, WebhookWrite};
 use crate::store::folded::Folded;
@@ -31,16 +33,24 @@ type Chunk = Vec<(Waiting, Vec<u8>)>;
 
 /// One thing to send.
 pub(super) enum Errand {
-    /// Its reply tells nothing.
-    Plain(Call),
+    /// A script, and what its reply tells.
+    Call(Call, Tells),
     /// A command whose reply tells nothing.
     Command(Cmd),
-    /// The reply tells an endpoint's state.
-    Report(EndpointHash, Call),
-    /// The reply tells whether the owners' part of an endpoint's trouble came or went.
-    Owners(EndpointHash, Call),
     /// Lists endpoints as troubled.
     List(Vec<EndpointHash>),
+}
+
+/// What the reply of a script tells.
+pub(super) enum Tells {
+    /// Nothing.
+    Nothing,
+    /// Whether a first status was written; if something was known already, it is merged.
+    Created(Box<Settlement>),
+    /// An endpoint's state.
+    State(EndpointHash),
+    /// Whether the owners' part of an endpoint's trouble came or went.
+    Owners(EndpointHash),
 }
 
 /// What a reply tells.
@@ -60,7 +70,7 @@ impl RedisStore {
         if !batch.troubled.is_empty() {
             errands.push(Errand::List(batch.troubled.into_iter().collect()));
         }
-        errands.extend(batch.webhooks.iter().map(|write| Errand::Plain(self.webhook_call(write))));
+        errands.extend(batch.webhooks.into_iter().map(|write| self.webhook(write)));
         let gates = batch.gates.into_values().map(|report| Reported { report, holder: None });
         errands.extend(batch.reports.into_iter().chain(gates).map(|reported| self.report(&reported)));
         errands.extend(batch.releases.iter().flat_map(|leases| self.release(leases)));
@@ -77,23 +87,55 @@ impl RedisStore {
         Ok(errands)
     }
 
-    /// Does one errand.
-    pub(super) async fn run(&self, errand: Errand) -> Result<Told, Fault> {
+    /// Does errands, all of them together.
+    pub(super) async fn run(&self, errands: Vec<Errand>) -> Vec<Result<Told, Fault>> {
+        let (mut calls, mut tells, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for errand in errands {
+            match errand {
+                Errand::Call(call, tell) => {
+                    calls.push(call);
+                    tells.push(tell);
+                }
+                Errand::Command(_) | Errand::List(_) => others.push(errand),
+            }
+        }
+        let others = together(others.into_iter().map(|errand| self.run_alone(errand)).collect());
+        let (replies, mut told) = futures::join!(self.link.call_all(calls), others);
+        for (reply, tell) in replies.into_iter().zip(tells) {
+            told.push(self.told(reply, tell).await);
+        }
+        told
+    }
+
+    async fn run_alone(&self, errand: Errand) -> Result<Told, Fault> {
         match errand {
-            Errand::Plain(call) => self.link.call::<Value>(call).await.map(|_| Told::default()),
+            Errand::Call(call, tell) => self.told(self.link.call(call).await, tell).await,
             Errand::Command(cmd) => self.link.ask::<Value>("release", &cmd).await.map(|_| Told::default()),
             Errand::List(hashes) => self.list(&hashes).await.map(|()| Told::default()),
-            Errand::Owners(hash, call) => {
-                let turned: u8 = self.link.call(call).await?;
+        }
+    }
+
+    async fn told(&self, reply: Result<Value, Fault>, tells: Tells) -> Result<Told, Fault> {
+        match tells {
+            Tells::Nothing => reply.map(|_| Told::default()),
+            Tells::Created(settlement) => {
+                let created: u8 = read(CREATE.name, reply)?;
+                if created == 0 {
+                    self.link.call::<Value>(self.settle(&settlement)).await?;
+                }
+                Ok(Told::default())
+            }
+            Tells::Owners(hash) => {
+                let turned: u8 = read("owners", reply)?;
                 Ok(Told { turned: (turned == 1).then_some(hash), state: None })
             }
-            Errand::Report(hash, call) => {
-                let reply: Vec<Value> = self.link.call(call).await?;
+            Tells::State(hash) => {
+                let reply: Vec<Value> = read(REPORT.name, reply)?;
                 let [turned, fields] = <[Value; 2]>::try_from(reply).unwrap_or([Value::Nil, Value::Nil]);
                 if fields == Value::Nil {
                     return Ok(Told::default());
                 }
-                let fields: Fields = redis::from_redis_value(fields).map_err(fault::unexpected("report"))?;
+                let fields: Fields = redis::from_redis_value(fields).map_err(fault::unexpected(REPORT.name))?;
                 Ok(Told {
                     turned: (turned == Value::Int(1)).then_some(hash),
                     state: Some(replies::endpoint(&fields)),
@@ -102,10 +144,17 @@ impl RedisStore {
         }
     }
 
-    fn webhook_call(&self, write: &WebhookWrite) -> Call {
+    fn webhook(&self, write: WebhookWrite) -> Errand {
         match write {
-            WebhookWrite::Settle(settlement) => self.settle(settlement),
-            WebhookWrite::Unclaim(id, fence) => UNCLAIM.on(&[&self.keys.webhook(id)]).arg(fence.0),
+            WebhookWrite::Settle(settlement) if is_first(&settlement) => {
+                let status = &settlement.status;
+                let call = CREATE.on(&[&self.keys.webhook(&status.id)]).arg(hot::status::encode(status));
+                Errand::Call(call.arg(ms(self.retention.webhook)), Tells::Created(Box::new(settlement)))
+            }
+            WebhookWrite::Settle(settlement) => Errand::Call(self.settle(&settlement), Tells::Nothing),
+            WebhookWrite::Unclaim(id, fence) => {
+                Errand::Call(UNCLAIM.on(&[&self.keys.webhook(&id)]).arg(fence.0), Tells::Nothing)
+            }
         }
     }
 
@@ -141,7 +190,7 @@ impl RedisStore {
             .arg(report.endpoint.url())
             .arg(ms(self.retention.endpoint))
             .arg(reported.holder.as_deref().unwrap_or_default());
-        Errand::Report(hash.clone(), call)
+        Errand::Call(call, Tells::State(hash.clone()))
     }
 
     fn release(&self, leases: &Leases) -> Vec<Errand> {
@@ -155,7 +204,7 @@ impl RedisStore {
         let on_endpoint = match leases.unused_token {
             Some(pace) => {
                 let call = TOKEN_BACK.on(&[&keys.state, &keys.inflight]).arg(held).arg(pace_us(pace).0);
-                Some(Errand::Plain(call))
+                Some(Errand::Call(call, Tells::Nothing))
             }
             None => leases.on_endpoint.then(|| zrem(&keys.inflight)),
         };
@@ -172,7 +221,7 @@ impl RedisStore {
             .arg(config.as_str())
             .arg(words)
             .arg(ms(self.retention.endpoint));
-        Errand::Owners(hash.clone(), call)
+        Errand::Call(call, Tells::Owners(hash.clone()))
     }
 
     fn owner_keys(&self, hash: &EndpointHash, config: &ConfigId) -> [String; 4] {
@@ -184,13 +233,15 @@ impl RedisStore {
         let keys = self.keys.due(shard);
         let keys = [keys.at.as_str(), &keys.records, &keys.leases];
         let (out, put) = folded.parts();
-        errands.extend(out.chunks(CHUNK_MAX).map(|some| Errand::Plain(through(UNSCHEDULE.on(&keys), some))));
+        errands.extend(
+            out.chunks(CHUNK_MAX).map(|some| Errand::Call(through(UNSCHEDULE.on(&keys), some), Tells::Nothing)),
+        );
         for some in chunks(put)? {
             let mut call = SCHEDULE.on(&keys);
             for (waiting, packed) in some {
                 call = call.arg(waiting.dispatch.webhook.id.as_str()).arg(waiting.due.as_ms()).arg(packed);
             }
-            errands.push(Errand::Plain(call));
+            errands.push(Errand::Call(call, Tells::Nothing));
         }
         Ok(())
     }
@@ -206,7 +257,7 @@ impl RedisStore {
         for some in out.chunks(CHUNK_MAX) {
             let call = UNPARK.on(&[&state, &owners, &owner, &parked]).arg(config.as_str());
             let call = through(call.arg(ms(self.retention.endpoint)), some);
-            errands.push(Errand::Owners(hash.clone(), call));
+            errands.push(Errand::Call(call, Tells::Owners(hash.clone())));
         }
         for some in chunks(put)? {
             let url = some.first().map(|(waiting, _)| waiting.dispatch.webhook.endpoint.url().to_owned());
@@ -214,7 +265,7 @@ impl RedisStore {
             for (waiting, packed) in some {
                 call = call.arg(waiting.dispatch.webhook.id.as_str()).arg(packed);
             }
-            errands.push(Errand::Owners(hash.clone(), call));
+            errands.push(Errand::Call(call, Tells::Owners(hash.clone())));
         }
         Ok(())
     }
@@ -228,13 +279,20 @@ impl RedisStore {
             let call = some.iter().fold(call.arg(ms(self.retention.dead_letters)), |call, entry| {
                 call.arg(entry.id.as_str()).arg(entry.at.as_ms()).arg(hot::dead_letter::encode(entry))
             });
-            errands.push(Errand::Plain(call));
+            errands.push(Errand::Call(call, Tells::Nothing));
         }
         errands.extend(entries.iter().map(|entry| {
             let call = DEAD_MARK.on(&[&self.keys.webhook(&entry.id)]).arg(config.as_str());
-            Errand::Plain(call.arg(ms(self.retention.dead_letters)))
+            Errand::Call(call.arg(ms(self.retention.dead_letters)), Tells::Nothing)
         }));
     }
+}
+
+/// Whether this is the lowest status that a webhook can have, and nothing else.
+fn is_first(settlement: &Settlement) -> bool {
+    let Settlement { fence, status, attempt } = settlement;
+    let lowest = || Status::pending(status.id.clone(), status.config_id.clone(), 1, status.updated_at);
+    fence.is_none() && attempt.is_none() && status.phase == Phase::Pending && *status == lowest()
 }
 
 fn unpackable(error: io::Error) -> Fault {

@@ -7,13 +7,13 @@ use delivery::Fault;
 use delivery::ports::hot_state::{Change, HotState, OpenRequest};
 use delivery::ports::recovery::Epoch;
 use domain::{Circuit, ClaimFact, EndpointState, Facts, LeaseFact, Memory, Transition, Write, lease_holder};
+use redis::Value;
 use wire::hot;
 
-use crate::link::together;
 use crate::scripts::CHANGE;
 use crate::store::batch::Batch;
 use crate::store::errand::Told;
-use crate::store::open::Opened;
+use crate::store::open::{Opened, claimed, on_domain, opened};
 use crate::store::replies::{self, Fields};
 use crate::store::{RedisStore, ms};
 
@@ -29,14 +29,15 @@ fn or_unknown<T>(found: Result<T, Fault>, unknown: T) -> T {
 impl HotState for RedisStore {
     async fn open(&self, request: OpenRequest<'_>) -> Facts {
         let holder = lease_holder(request.dispatch, &request.claim.owner);
+        let mut calls = vec![self.claim(&request), self.open_endpoint(&request, &holder)];
+        calls.extend(self.open_domain(&request, &holder));
         self.link.trip();
-        let (epoch, claim, opened, on_domain) = futures::join!(
-            self.mark(),
-            self.claim(&request),
-            self.open_endpoint(&request, &holder),
-            self.open_domain(&request, &holder),
-        );
-        let opened = or_unknown(opened, Opened::UNKNOWN);
+        let (epoch, replies) = futures::join!(self.mark(), self.link.call_all(calls));
+        let mut replies = replies.into_iter();
+        let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
+        let (claim, found) = (claimed(next()), opened(next()));
+        let on_domain = on_domain(replies.next());
+        let opened = or_unknown(found, Opened::UNKNOWN);
         let memory = |epoch: Option<Epoch>| epoch.map_or(Memory::Lost, |epoch| Memory::Since(epoch.completed_at));
         Facts {
             memory: or_unknown(epoch.map(memory), Memory::Unknown),
@@ -60,7 +61,7 @@ impl HotState for RedisStore {
             return Ok(None);
         }
         self.link.trip();
-        let told = together(errands.into_iter().map(|errand| self.run(errand)).collect()).await;
+        let told = self.run(errands).await;
         let (mut state, mut turned) = (None, BTreeSet::new());
         for told in told {
             let Told { state: found, turned: hash } = told?;

@@ -5,8 +5,10 @@ use std::time::Duration;
 use delivery::Fault;
 use delivery::ports::hot_state::OpenRequest;
 use domain::{ClaimFact, EndpointState, LeaseFact, OwnerState, Pace, Token};
+use redis::Value;
 
-use crate::scripts::{CLAIM, DOMAIN_LEASE, OPEN_ENDPOINT};
+use crate::link::read;
+use crate::scripts::{CLAIM, Call, DOMAIN_LEASE, OPEN_ENDPOINT};
 use crate::store::replies::{self, Fields};
 use crate::store::{RedisStore, ms};
 
@@ -36,27 +38,49 @@ pub(super) fn pace_us(pace: Pace) -> (u64, u64) {
     (interval, micros(pace.burst).max(interval))
 }
 
+/// Reads what became of the wish for a claim.
+pub(super) fn claimed(reply: Result<Value, Fault>) -> Result<ClaimFact, Fault> {
+    let reply: Vec<String> = read(CLAIM.name, reply)?;
+    Ok(replies::claim(&reply))
+}
+
+/// Reads what was found of an endpoint.
+pub(super) fn opened(reply: Result<Value, Fault>) -> Result<Opened, Fault> {
+    let (lease, token, owner, fields): (u8, String, String, Fields) = read(OPEN_ENDPOINT.name, reply)?;
+    Ok(Opened {
+        state: Some(replies::endpoint(&fields)),
+        owner: replies::owner(&owner),
+        lease: if lease == 1 { LeaseFact::Taken } else { LeaseFact::Full },
+        token: replies::token(&token),
+    })
+}
+
+/// Reads what became of the wish for a lease on a domain; without a limit nothing was asked.
+pub(super) fn on_domain(reply: Option<Result<Value, Fault>>) -> Result<LeaseFact, Fault> {
+    let Some(reply) = reply else { return Ok(LeaseFact::Unlimited) };
+    let taken: u8 = read(DOMAIN_LEASE.name, reply)?;
+    Ok(if taken == 1 { LeaseFact::Taken } else { LeaseFact::Full })
+}
+
 impl RedisStore {
-    pub(super) async fn claim(&self, request: &OpenRequest<'_>) -> Result<ClaimFact, Fault> {
+    pub(super) fn claim(&self, request: &OpenRequest<'_>) -> Call {
         let claim = &request.claim;
-        let call = CLAIM
+        CLAIM
             .on(&[&self.keys.webhook(&request.dispatch.webhook.id)])
             .arg(claim.dispatch)
             .arg(claim.replayed_from)
             .arg(&claim.owner.0)
             .arg(claim.until.as_ms())
             .arg(request.now.as_ms())
-            .arg(ms(self.retention.webhook));
-        let reply: Vec<String> = self.link.call(call).await?;
-        Ok(replies::claim(&reply))
+            .arg(ms(self.retention.webhook))
     }
 
-    pub(super) async fn open_endpoint(&self, request: &OpenRequest<'_>, holder: &str) -> Result<Opened, Fault> {
+    pub(super) fn open_endpoint(&self, request: &OpenRequest<'_>, holder: &str) -> Call {
         let webhook = &request.dispatch.webhook;
         let keys = self.keys.endpoint(webhook.endpoint.hash());
         let owner = self.keys.owner(webhook.endpoint.hash(), &webhook.config_id);
         let (interval_us, saved_us) = request.pace.map_or((0, 0), pace_us);
-        let call = OPEN_ENDPOINT
+        OPEN_ENDPOINT
             .on(&[&keys.state, &keys.inflight, &owner])
             .arg(holder)
             .arg(request.endpoint_limit)
@@ -65,18 +89,12 @@ impl RedisStore {
             .arg(ms(LEASES_KEPT))
             .arg(interval_us)
             .arg(saved_us)
-            .arg(ms(self.retention.endpoint));
-        let (lease, token, owner, fields): (u8, String, String, Fields) = self.link.call(call).await?;
-        Ok(Opened {
-            state: Some(replies::endpoint(&fields)),
-            owner: replies::owner(&owner),
-            lease: if lease == 1 { LeaseFact::Taken } else { LeaseFact::Full },
-            token: replies::token(&token),
-        })
+            .arg(ms(self.retention.endpoint))
     }
 
-    pub(super) async fn open_domain(&self, request: &OpenRequest<'_>, holder: &str) -> Result<LeaseFact, Fault> {
-        let Some(limit) = request.domain_limit else { return Ok(LeaseFact::Unlimited) };
+    /// Nothing to ask without a limit.
+    pub(super) fn open_domain(&self, request: &OpenRequest<'_>, holder: &str) -> Option<Call> {
+        let limit = request.domain_limit?;
         let call = DOMAIN_LEASE
             .on(&[&self.keys.domain(request.dispatch.webhook.endpoint.domain())])
             .arg(holder)
@@ -84,7 +102,6 @@ impl RedisStore {
             .arg(request.now.as_ms())
             .arg(request.claim.until.as_ms())
             .arg(ms(LEASES_KEPT));
-        let taken: u8 = self.link.call(call).await?;
-        Ok(if taken == 1 { LeaseFact::Taken } else { LeaseFact::Full })
+        Some(call)
     }
 }

@@ -98,6 +98,7 @@ macro_rules! contract_tests {
             a_status_is_read_back_whole,
             a_webhook_without_attempts_is_known,
             statuses_merge_in_any_order,
+            the_first_status_only_creates,
             of_64_merges_at_once_none_is_lost,
             a_claimed_pending_webhook_reads_as_delivering,
             a_claim_hides_no_settled_status,

@@ -79,6 +79,21 @@ pub async fn statuses_merge_in_any_order(store: &Store) {
     }
 }
 
+/// The status of an accepted webhook is the lowest: it creates, and of what is known it moves `updated_at` at most (W8).
+pub async fn the_first_status_only_creates(store: &Store) {
+    for known in [None, Some(Phase::Pending), Some(Phase::Parked), Some(Phase::Delivered)] {
+        let first = dispatch();
+        let webhook = &first.webhook;
+        let accepted = |ms| Status::pending(webhook.id.clone(), webhook.config_id.clone(), 1, at(ms));
+        let known = known.map(|phase| Status { updated_at: at(5), ..status(&first, phase) });
+        let merged = known.iter().cloned().chain([accepted(3), accepted(9), accepted(4)]);
+        for status in merged.clone() {
+            store.write(Write::Merge(status)).await;
+        }
+        assert_eq!(store.status(&webhook.id).await, merged.reduce(Status::merge), "after {known:?}");
+    }
+}
+
 /// ST-1, at once: 64 merges of one webhook leave the domain's merge of them all.
 pub async fn of_64_merges_at_once_none_is_lost(store: &Store) {
     let first = dispatch();

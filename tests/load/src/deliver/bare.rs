@@ -1,4 +1,5 @@
-//! The bare side: the same client, the same bytes, the same headers and the same deadline in a plain loop.
+//! The bare sides: the same client, the same bytes, the same headers and the same deadline in a plain loop, with as many
+//! scripts and records around each request as howk has on Kafka and Redis, or with none.
 //!
 //! URLs and headers are made once and cloned for each request; nothing is signed, the signatures' headers carry text of
 //! the same length. It is the cheapest loop that still puts the same requests on the wire and reads the answers.
@@ -14,17 +15,27 @@ use reqwest::{Client, Method, Request, Url};
 use tokio::task::JoinSet;
 
 use crate::cli::DeliverOptions;
+use crate::deliver::Round;
 use crate::howk;
-use crate::measure::{Meter, Sample, realtime_us};
+use crate::loops::{Records, Scripts};
+use crate::measure::{Meter, realtime_us};
 use crate::payload::{self, Marks};
+use crate::servers::ServerCpu;
+use crate::services::Services;
 
-#[derive(Debug)]
 pub(super) struct Bare {
-    requests: Arc<Requests>,
+    io: Arc<Io>,
+    services: Option<Services>,
     concurrency: u32,
 }
 
-#[derive(Debug)]
+/// What one turn of the loop does, in this order: scripts, the request, a record, scripts.
+struct Io {
+    requests: Requests,
+    scripts: Option<Scripts>,
+    records: Option<Records>,
+}
+
 struct Requests {
     client: Client,
     urls: Vec<Url>,
@@ -34,7 +45,8 @@ struct Requests {
 }
 
 impl Bare {
-    pub(super) fn new(options: &DeliverOptions, urls: &[String], secret: Option<&str>) -> anyhow::Result<Self> {
+    /// A loop that only makes requests.
+    pub(super) fn posting(options: &DeliverOptions, urls: &[String], secret: Option<&str>) -> anyhow::Result<Self> {
         let settings = howk::settings(options.concurrency);
         let body = payload::write(&Marks { n: 0, sent_at_us: realtime_us() }, options.shape.payload_bytes);
         let requests = Requests {
@@ -44,29 +56,69 @@ impl Bare {
             body: Bytes::from(body),
             timeout: settings.delivery.fast_timeout,
         };
-        Ok(Self { requests: Arc::new(requests), concurrency: options.concurrency })
+        let io = Io { requests, scripts: None, records: None };
+        Ok(Self { io: Arc::new(io), services: None, concurrency: options.concurrency })
     }
 
-    pub(super) async fn round(&self, count: u32) -> anyhow::Result<Sample> {
+    /// The same with two scripts before and two after each request.
+    pub(super) async fn with_scripts(self, services: &Services) -> anyhow::Result<Self> {
+        let scripts = Some(Scripts::load(services).await?);
+        let io = Arc::into_inner(self.io).context("the loop runs already")?;
+        Ok(Self { io: Arc::new(Io { scripts, ..io }), services: Some(services.clone()), ..self })
+    }
+
+    /// The same with one record sent after each request.
+    pub(super) fn with_records(self, services: &Services) -> anyhow::Result<Self> {
+        let records = Some(Records::new(services)?);
+        let io = Arc::into_inner(self.io).context("the loop runs already")?;
+        Ok(Self { io: Arc::new(Io { records, ..io }), ..self })
+    }
+
+    pub(super) async fn round(&self, count: u32) -> anyhow::Result<Round> {
         let next = Arc::new(AtomicU32::new(0));
+        let servers = self.servers().await?;
         let meter = Meter::start()?;
         let mut loops = JoinSet::new();
         for _ in 0..self.concurrency {
-            let (requests, next) = (Arc::clone(&self.requests), Arc::clone(&next));
+            let (io, next) = (Arc::clone(&self.io), Arc::clone(&next));
             loops.spawn(async move {
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     if n >= count {
                         return anyhow::Ok(());
                     }
-                    requests.send(n).await?;
+                    io.turn(n).await?;
                 }
             });
         }
         while let Some(ended) = loops.join_next().await {
             ended??;
         }
-        meter.stop(count)
+        let sample = meter.stop(count)?;
+        Ok(Round { sample, servers: self.servers().await?.since(servers), traffic: None })
+    }
+
+    async fn servers(&self) -> anyhow::Result<ServerCpu> {
+        match &self.services {
+            Some(services) => ServerCpu::now(services).await,
+            None => Ok(ServerCpu::default()),
+        }
+    }
+}
+
+impl Io {
+    async fn turn(&self, n: u32) -> anyhow::Result<()> {
+        if let Some(scripts) = &self.scripts {
+            scripts.run(n).await?;
+        }
+        self.requests.send(n).await?;
+        if let Some(records) = &self.records {
+            records.send(n, &self.requests.body).await?;
+        }
+        if let Some(scripts) = &self.scripts {
+            scripts.run(n).await?;
+        }
+        Ok(())
     }
 }
 
