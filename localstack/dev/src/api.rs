@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::extract::Request;
+use axum::middleware::{self, Next};
 use http_api::{Api, Health};
 use settings::Settings;
-use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutLayer};
+use tower_http::timeout::RequestBodyTimeoutLayer;
 
 use crate::system::System;
 use crate::telemetry::RenderMetrics;
@@ -36,7 +37,9 @@ pub fn router(
         metrics,
     });
     let api = &settings.api;
-    Ok(router
-        .layer(RequestBodyTimeoutLayer::new(api.read_timeout))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, api.read_timeout + api.write_timeout)))
+    let limit = api.read_timeout + api.write_timeout;
+    let in_time = move |request: Request, next: Next| async move {
+        tokio::time::timeout(limit, next.run(request)).await.unwrap_or_else(|_| http_api::late())
+    };
+    Ok(router.layer(RequestBodyTimeoutLayer::new(api.read_timeout)).layer(middleware::from_fn(in_time)))
 }

@@ -16,6 +16,7 @@ mod routes;
 
 pub use api::{Api, ApiLimits, Health};
 pub use auth::{ApiKey, Auth, KeyError};
+pub use problem::late;
 pub use routes::{document, metrics_router, router};
 
 #[cfg(test)]

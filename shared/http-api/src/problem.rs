@@ -181,6 +181,11 @@ impl From<Fault> for Problem {
     }
 }
 
+/// The answer to a request that took too long: a problem document that says when to repeat it.
+pub fn late() -> Response {
+    Problem::from(Fault::new(FaultKind::Transient, "not answered in time")).into_response()
+}
+
 fn log(fault: &Fault) {
     let mut causes = Vec::new();
     let mut source = fault.source();

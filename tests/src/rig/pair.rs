@@ -228,6 +228,9 @@ pub async fn turn() -> Turn {
     let shared = tokio::task::spawn_blocking(share).await.unwrap();
     let turn = Arc::clone(&shared.turn).lock_owned().await;
     let turn = Turn { _turn: turn, shared };
+    let pair = turn.clone();
+    // A test that failed may have left them stopped.
+    tokio::task::spawn_blocking(move || pair.services(&["up"])).await.unwrap();
     turn.flush();
     turn
 }
