@@ -1,6 +1,6 @@
 //! `howk-load cost`: what a deployment costs a month, by part, and per million webhooks.
 //!
-//! Traffic ([`traffic`]) times prices ([`bill`]). Prices stand in `infra/prices.json`, what was measured or is still
+//! Traffic ([`traffic`]) times prices ([`mod@bill`]). Prices stand in `infra/prices.json`, what was measured or is still
 //! estimated in `infra/measured.json` with how it was found, and the deployment in a `howk.yaml` with the defaults of its
 //! schema ([`deployment`]). Deliberately absent: free tiers, discounts, traffic between zones.
 
