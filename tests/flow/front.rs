@@ -21,12 +21,12 @@ fn front(world: &World) -> Front {
     let (system, backend) = (&world.system, &world.system.backend);
     let router = http_api::router(Api {
         enqueue: system.enqueue.clone(),
-        statuses: Arc::clone(&backend.statuses),
-        stats: Arc::clone(&backend.stats),
+        statuses: Arc::clone(&backend.stores.statuses),
+        stats: Arc::clone(&backend.stores.stats),
         dead_letters: system.dead_letters.clone(),
         endpoints: system.endpoints.clone(),
         health: Health {
-            recovery: Arc::clone(&backend.recovery),
+            recovery: Arc::clone(&backend.stores.recovery),
             log: Arc::clone(&backend.log),
             ready: Arc::new(AtomicBool::new(true)),
         },

@@ -28,7 +28,7 @@ fn schedule(world: &World) -> ScheduleHandler {
 }
 
 fn rebuild(world: &World) -> RebuildHandler {
-    let (rebuild, schedule) = ((*world.system.rebuild).clone(), Arc::clone(&world.system.backend.schedule));
+    let (rebuild, schedule) = ((*world.system.rebuild).clone(), Arc::clone(&world.system.backend.stores.schedule));
     RebuildHandler { rebuild, schedule, random: Arc::clone(&world.system.enqueue.random) }
 }
 

@@ -24,7 +24,7 @@ async fn nothing_in_flight_is_lost_by_a_shutdown() {
     let ids = system.enqueue.enqueue(new).await.unwrap();
     receiver.received(20).await;
     futures::join!(server.shut_down(&system), async { latch.open() });
-    let statuses = system.backend.statuses.statuses(&ids).await.unwrap();
+    let statuses = system.backend.stores.statuses.statuses(&ids).await.unwrap();
     assert!(statuses.into_iter().flatten().all(|status| status.phase == Phase::Delivered));
     assert_eq!(receiver.requests().len(), 20);
 }

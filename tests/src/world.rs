@@ -24,6 +24,7 @@ use testkit::clock::ManualClock;
 use testkit::random::SeededRandom;
 use tokio_util::sync::CancellationToken;
 use vault_xchacha::XChaChaVault;
+use wiring::Stores;
 
 use crate::endpoint::Endpoints;
 use crate::outage::Outage;
@@ -241,13 +242,7 @@ fn backend(log: &Arc<MemoryLog>, store: &Arc<MemoryStore>, witness: &Arc<Witness
     let feeds = Arc::clone(log);
     Backend {
         log: Arc::<Witness>::clone(witness),
-        hot: Arc::<MemoryStore>::clone(store),
-        schedule: Arc::<MemoryStore>::clone(store),
-        statuses: Arc::<MemoryStore>::clone(store),
-        endpoints: Arc::<MemoryStore>::clone(store),
-        dead_letters: Arc::<MemoryStore>::clone(store),
-        stats: Arc::<MemoryStore>::clone(store),
-        recovery: Arc::<MemoryStore>::clone(store),
+        stores: Stores::of(store),
         join: Arc::new(move |topic| Ok(vec![Arc::new(feeds.join(topic))])),
         lifetime: Lifetime::Process,
     }

@@ -26,11 +26,11 @@ pub fn router(
     let backend = &system.backend;
     let router = http_api::router(Api {
         enqueue: system.enqueue.clone(),
-        statuses: Arc::clone(&backend.statuses),
-        stats: Arc::clone(&backend.stats),
+        statuses: Arc::clone(&backend.stores.statuses),
+        stats: Arc::clone(&backend.stores.stats),
         dead_letters: system.dead_letters.clone(),
         endpoints: system.endpoints.clone(),
-        health: Health { recovery: Arc::clone(&backend.recovery), log: Arc::clone(&backend.log), ready },
+        health: Health { recovery: Arc::clone(&backend.stores.recovery), log: Arc::clone(&backend.log), ready },
         clock: Arc::clone(&system.release.clock),
         limits: wiring::api::limits(settings),
         auth: wiring::api::auth(settings)?,

@@ -101,7 +101,7 @@ impl Stage<'_> {
         for act in self.acts.clone() {
             let status = self.status(&act.id).await?;
             all_ended &= status.as_ref().is_some_and(|status| status.phase.is_terminal());
-            for attempt in self.system.backend.statuses.attempts(&act.id).await?.unwrap_or_default() {
+            for attempt in self.system.backend.stores.statuses.attempts(&act.id).await?.unwrap_or_default() {
                 if self.shown.insert((act.id.clone(), attempt.dispatch, attempt.number)) {
                     self.say(attempt.at.plus(attempt.took), &line(&act.scene, &attempt, status.as_ref()))?;
                 }
@@ -135,7 +135,7 @@ impl Stage<'_> {
     }
 
     async fn status(&self, id: &WebhookId) -> anyhow::Result<Option<Status>> {
-        let found = self.system.backend.statuses.statuses(std::slice::from_ref(id)).await?;
+        let found = self.system.backend.stores.statuses.statuses(std::slice::from_ref(id)).await?;
         Ok(found.into_iter().next().flatten())
     }
 }

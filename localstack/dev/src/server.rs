@@ -109,7 +109,14 @@ async fn pending(log: &dyn Log) -> u64 {
 }
 
 async fn waiting(system: &System) -> u64 {
-    system.backend.schedule.depth(system.release.clock.now()).await.map(|depth| depth.waiting).unwrap_or_default()
+    system
+        .backend
+        .stores
+        .schedule
+        .depth(system.release.clock.now())
+        .await
+        .map(|depth| depth.waiting)
+        .unwrap_or_default()
 }
 
 /// Waits for SIGINT or SIGTERM.

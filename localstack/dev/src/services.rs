@@ -12,6 +12,7 @@ use domain::Topic;
 use log_kafka::{Auth, KafkaLog};
 use settings::Settings;
 use store_redis::RedisStore;
+use wiring::Stores;
 
 use crate::system::{Backend, Lifetime};
 
@@ -42,13 +43,7 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
     let groups = Arc::clone(&log);
     Ok(Backend {
         log,
-        hot: Arc::<RedisStore>::clone(&store),
-        schedule: Arc::<RedisStore>::clone(&store),
-        statuses: Arc::<RedisStore>::clone(&store),
-        endpoints: Arc::<RedisStore>::clone(&store),
-        dead_letters: Arc::<RedisStore>::clone(&store),
-        stats: Arc::<RedisStore>::clone(&store),
-        recovery: store,
+        stores: Stores::of(&store),
         join: Arc::new(move |topic| join(&groups, topic)),
         lifetime: Lifetime::Beyond,
     })

@@ -7,15 +7,8 @@ use delivery::dead_letters::DeadLetterDesk;
 use delivery::deliver::Deliver;
 use delivery::endpoints::EndpointDesk;
 use delivery::enqueue::Enqueue;
-use delivery::ports::dead_letters::DeadLetters;
-use delivery::ports::endpoints::Endpoints;
-use delivery::ports::hot_state::HotState;
 use delivery::ports::log::{Feed, Log};
-use delivery::ports::recovery::Recovery;
-use delivery::ports::schedule::Schedule;
 use delivery::ports::sender::Sender;
-use delivery::ports::stats::Stats;
-use delivery::ports::statuses::Statuses;
 use delivery::ports::time::{Clock, Random};
 use delivery::ports::vault::Vault;
 use delivery::rebuild::Rebuild;
@@ -37,20 +30,8 @@ use crate::dump::DumpingSender;
 pub struct Backend {
     /// The log.
     pub log: Arc<dyn Log>,
-    /// Claims, leases, endpoints.
-    pub hot: Arc<dyn HotState>,
-    /// The retry schedule.
-    pub schedule: Arc<dyn Schedule>,
-    /// Statuses and attempts.
-    pub statuses: Arc<dyn Statuses>,
-    /// What is known of endpoints.
-    pub endpoints: Arc<dyn Endpoints>,
-    /// The index of dead letters.
-    pub dead_letters: Arc<dyn DeadLetters>,
-    /// Statistics.
-    pub stats: Arc<dyn Stats>,
-    /// Whether the hot state is whole.
-    pub recovery: Arc<dyn Recovery>,
+    /// The hot state.
+    pub stores: Stores,
     /// Joins the consumer group of a lane's topic, once for each consumer.
     pub join: Arc<Join>,
     /// What becomes of the log when the process ends.
@@ -76,19 +57,6 @@ impl std::fmt::Debug for Backend {
 }
 
 impl Backend {
-    /// The hot state.
-    fn stores(&self) -> Stores {
-        Stores {
-            hot: Arc::clone(&self.hot),
-            schedule: Arc::clone(&self.schedule),
-            statuses: Arc::clone(&self.statuses),
-            endpoints: Arc::clone(&self.endpoints),
-            dead_letters: Arc::clone(&self.dead_letters),
-            stats: Arc::clone(&self.stats),
-            recovery: Arc::clone(&self.recovery),
-        }
-    }
-
     /// Everything in memory, with one consumer a partition.
     pub fn in_memory(limits: &MemoryLimits) -> (Self, Arc<MemoryStore>) {
         let (log, store) = (Arc::new(MemoryLog::new(limits)), Arc::new(MemoryStore::new(limits)));
@@ -96,18 +64,7 @@ impl Backend {
         let join = move |topic| -> anyhow::Result<Vec<Arc<dyn Feed>>> {
             Ok((0..members).map(|_| -> Arc<dyn Feed> { Arc::new(feeds.join(topic)) }).collect())
         };
-        let backend = Self {
-            log,
-            hot: Arc::<MemoryStore>::clone(&store),
-            schedule: Arc::<MemoryStore>::clone(&store),
-            statuses: Arc::<MemoryStore>::clone(&store),
-            endpoints: Arc::<MemoryStore>::clone(&store),
-            dead_letters: Arc::<MemoryStore>::clone(&store),
-            stats: Arc::<MemoryStore>::clone(&store),
-            recovery: Arc::<MemoryStore>::clone(&store),
-            join: Arc::new(join),
-            lifetime: Lifetime::Process,
-        };
+        let backend = Self { log, stores: Stores::of(&store), join: Arc::new(join), lifetime: Lifetime::Process };
         (backend, store)
     }
 }
@@ -186,7 +143,7 @@ impl System {
     /// A setting that breaks a rule.
     pub fn wire(settings: &Settings, backend: Backend, edges: Edges) -> anyhow::Result<Self> {
         let Edges { sender, vault, clock, random } = edges;
-        let built = UseCases::new(Arc::clone(&backend.log), backend.stores(), clock, random);
+        let built = UseCases::new(Arc::clone(&backend.log), backend.stores.clone(), clock, random);
         Ok(Self {
             enqueue: built.enqueue(&sender, vault),
             deliver: Arc::new(built.deliver(settings, &sender)?),

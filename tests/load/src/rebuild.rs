@@ -70,12 +70,12 @@ async fn one(
     (options, system, loss): (&RebuildOptions, &System, Loss<'_>),
 ) -> anyhow::Result<()> {
     fill(options, system).await?;
-    let before = system.backend.recovery.fingerprint().await?;
+    let before = system.backend.stores.recovery.fingerprint().await?;
     match &loss {
         Loss::Memory(store) => store.wipe(),
         Loss::Services(services) => drop(services.wipe_redis().await?),
     }
-    let emptied = system.backend.recovery.fingerprint().await?;
+    let emptied = system.backend.stores.recovery.fingerprint().await?;
     ensure!(emptied != before && !system.rebuild.is_whole().await?, "the hot state was not lost");
     let meter = Meter::start()?;
     let rebuilt = system.rebuild.run(&Owner("howk-load".to_owned()), When::IfLost, None).await?;
@@ -101,7 +101,7 @@ async fn fill(options: &RebuildOptions, system: &System) -> anyhow::Result<()> {
         let end = next.saturating_add(BATCH).min(options.count);
         let waiting = (next..end).map(|n| waiting(&webhooks, system, n)).collect::<anyhow::Result<Vec<_>>>()?;
         system.backend.log.publish(waiting.iter().cloned().map(Record::Waiting).collect()).await?;
-        system.backend.hot.close(waiting.into_iter().map(Write::Schedule).collect()).await?;
+        system.backend.stores.hot.close(waiting.into_iter().map(Write::Schedule).collect()).await?;
         next = end;
     }
     Ok(())

@@ -12,6 +12,7 @@ use howk_dev::system::{Backend, Lifetime};
 use log_kafka::{KafkaConfig, KafkaLog, ProducerConfig, TrafficCounter};
 use redis::aio::MultiplexedConnection;
 use store_redis::{RedisConfig, RedisStore};
+use wiring::Stores;
 
 use crate::cli::ServicesOptions;
 use crate::measure::realtime_us;
@@ -174,16 +175,5 @@ fn backend(log: Arc<KafkaLog>, store: &Arc<RedisStore>) -> Backend {
         let members = (0..MEMBERS).map(|_| -> anyhow::Result<Arc<dyn Feed>> { Ok(Arc::new(groups.join(topic)?)) });
         members.collect()
     };
-    Backend {
-        log,
-        hot: Arc::<RedisStore>::clone(store),
-        schedule: Arc::<RedisStore>::clone(store),
-        statuses: Arc::<RedisStore>::clone(store),
-        endpoints: Arc::<RedisStore>::clone(store),
-        dead_letters: Arc::<RedisStore>::clone(store),
-        stats: Arc::<RedisStore>::clone(store),
-        recovery: Arc::<RedisStore>::clone(store),
-        join: Arc::new(join),
-        lifetime: Lifetime::Beyond,
-    }
+    Backend { log, stores: Stores::of(store), join: Arc::new(join), lifetime: Lifetime::Beyond }
 }

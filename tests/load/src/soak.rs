@@ -157,7 +157,7 @@ impl Run<'_> {
     /// one to the other is counted twice for a moment, never not at all.
     async fn unfinished(&self) -> anyhow::Result<u64> {
         let backend = &self.system.backend;
-        let waiting = backend.schedule.depth(self.system.release.clock.now()).await?.waiting;
+        let waiting = backend.stores.schedule.depth(self.system.release.clock.now()).await?.waiting;
         Ok(waiting + backend.log.lag(Topic::Slow).await? + backend.log.lag(Topic::Pending).await?)
     }
 }
