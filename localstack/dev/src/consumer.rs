@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use delivery::Fault;
 use delivery::deliver::{Deliver, Handled, Invocation};
 use delivery::ports::log::{Feed, LogRecord};
 use delivery::rebuild::Rebuild;
@@ -96,7 +95,7 @@ impl Consumer {
                         return records;
                     }
                     Err(fault) => {
-                        tracing::warn!(%fault, cause = %cause(&fault), "the log cannot be read; trying again");
+                        tracing::warn!(fault = fault.chain(), "the log cannot be read; trying again");
                     }
                 }
                 pause = self.pause(pause).await;
@@ -121,7 +120,7 @@ impl Consumer {
             match self.deliver.handle(record.clone(), &self.invocation).await {
                 Ok(Handled::Done) => return (key, Some(position)),
                 Ok(Handled::HandedBack(reason)) => tracing::debug!(?reason, ?position, "handed back; trying again"),
-                Err(fault) => tracing::warn!(%fault, cause = %cause(&fault), ?position, "not settled; trying again"),
+                Err(fault) => tracing::warn!(fault = fault.chain(), ?position, "not settled; trying again"),
             }
             pause = self.pause(pause).await;
         }
@@ -139,14 +138,9 @@ impl Consumer {
 
     async fn commit(&self, position: Position) {
         if let Err(fault) = self.feed.commit(position).await {
-            tracing::warn!(%fault, cause = %cause(&fault), "not committed; these records may come again");
+            tracing::warn!(fault = fault.chain(), "not committed; these records may come again");
         }
     }
-}
-
-/// What is behind a fault, for whoever has to do something about it.
-fn cause(fault: &Fault) -> String {
-    std::error::Error::source(fault).map(ToString::to_string).unwrap_or_default()
 }
 
 /// What was read and is not settled.

@@ -3,8 +3,6 @@
 //! `type` is stable and made for programs; `detail` is made for people. No text shows a secret, a header's value or
 //! what is inside a fault (SE-1): faults are logged where they are turned into a document.
 
-use std::error::Error;
-
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -161,7 +159,7 @@ impl From<Refusal> for Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        log(&fault);
+        tracing::error!(kind = fault.kind.code(), fault = fault.chain(), "a request failed");
         let unavailable =
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "urn:howk:problem:unavailable", "Temporarily unavailable");
         match fault.kind {
@@ -184,16 +182,6 @@ impl From<Fault> for Problem {
 /// The answer to a request that took too long: a problem document that says when to repeat it.
 pub fn late() -> Response {
     Problem::from(Fault::new(FaultKind::Transient, "not answered in time")).into_response()
-}
-
-fn log(fault: &Fault) {
-    let mut causes = Vec::new();
-    let mut source = fault.source();
-    while let Some(cause) = source {
-        causes.push(cause.to_string());
-        source = cause.source();
-    }
-    tracing::error!(kind = fault.kind.code(), %fault, ?causes, "a request failed");
 }
 
 impl IntoResponse for Problem {

@@ -7,6 +7,9 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Serialize;
 
+/// The figure that is shown with its range.
+pub(crate) const CPU_EACH: &str = "CPU us each";
+
 /// What a run found.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
@@ -62,6 +65,29 @@ impl Report {
 
     pub(crate) fn figure(&mut self, name: impl Into<String>, value: f64) {
         self.figures.insert(name.into(), value);
+    }
+
+    /// One side of a comparison: a row of its figures, with the range of its rounds behind the CPU of each, and the figures
+    /// by name. What was not measured is an empty cell.
+    pub(crate) fn side(
+        &mut self,
+        side: &str,
+        figures: &[(&str, Option<f64>)],
+        costs: impl Iterator<Item = f64> + Clone,
+    ) {
+        let (least, most) = (costs.clone().fold(f64::INFINITY, f64::min), costs.fold(0.0, f64::max));
+        let mut cells = vec![side.to_owned()];
+        for (name, value) in figures {
+            if let Some(value) = value {
+                self.figure(format!("{name}, {side}"), *value);
+            }
+            let shown = |value| if name.ends_with("second") { whole(value) } else { fine(value) };
+            cells.push(value.map(shown).unwrap_or_default());
+            if *name == CPU_EACH {
+                cells.push(format!("{least:.1} to {most:.1}"));
+            }
+        }
+        self.row(cells);
     }
 
     /// Whether any aim is missed.

@@ -2,7 +2,7 @@
 
 use crate::accept::{Ground, Round, Rounds};
 use crate::measure::{median, per};
-use crate::report::{Aim, Bound, Report, fine, whole};
+use crate::report::{Aim, Bound, CPU_EACH, Report};
 
 /// What an accept on Kafka and Redis should cost at most, in microseconds of CPU.
 const SERVICES_CPU_US_MAX: f64 = 45.0;
@@ -63,7 +63,7 @@ fn row(report: &mut Report, side: &str, (rounds, times): (&[Round], Option<f64>)
     };
     let figures = [
         ("per CPU second", of(|round| round.sample.per_cpu_second())),
-        ("CPU us each", of(|round| round.sample.cpu_us_each())),
+        (CPU_EACH, of(|round| round.sample.cpu_us_each())),
         ("per second", of(|round| round.sample.per_second())),
         ("p50 ms", of(|round| round.latency.p50_ms())),
         ("p99 ms", of(|round| round.latency.p99_ms())),
@@ -73,18 +73,5 @@ fn row(report: &mut Report, side: &str, (rounds, times): (&[Round], Option<f64>)
         ("Redis CPU us", each(|round| Some(round.sample.us_each(round.servers.redis?)))),
         ("Kafka CPU us", each(|round| Some(round.sample.us_each(round.servers.kafka?)))),
     ];
-    let costs = || rounds.iter().map(|round| round.sample.cpu_us_each());
-    let (least, most) = (costs().fold(f64::INFINITY, f64::min), costs().fold(0.0, f64::max));
-    let mut cells = vec![side.to_owned()];
-    for (name, value) in figures {
-        if let Some(value) = value {
-            report.figure(format!("{name}, {side}"), value);
-        }
-        let shown = |value| if name.ends_with("second") { whole(value) } else { fine(value) };
-        cells.push(value.map(shown).unwrap_or_default());
-        if name == "CPU us each" {
-            cells.push(format!("{least:.1} to {most:.1}"));
-        }
-    }
-    report.row(cells);
+    report.side(side, &figures, rounds.iter().map(|round| round.sample.cpu_us_each()));
 }

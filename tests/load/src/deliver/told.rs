@@ -2,7 +2,7 @@
 
 use crate::deliver::{IN_MEMORY, ON_SERVICES, Round, Turn};
 use crate::measure::{Sample, median, per};
-use crate::report::{Aim, Bound, Report, fine, whole};
+use crate::report::{Aim, Bound, CPU_EACH, Report};
 
 /// What howk in memory should reach of the bare loop.
 const RATIO_MIN: f64 = 0.8;
@@ -53,14 +53,13 @@ fn aims(report: &mut Report, signing: &str, (turn, ratio): (&Turn, Option<f64>))
 fn row(report: &mut Report, side: &str, (rounds, ratio): (&[Round], Option<f64>)) {
     let all = |figure: fn(&Sample) -> f64| rounds.iter().map(move |round| figure(&round.sample));
     let costs = || all(Sample::cpu_us_each);
-    let (least, most) = (costs().fold(f64::INFINITY, f64::min), costs().fold(0.0, f64::max));
     let each = |figure: fn(&Round) -> Option<f64>| {
         let values: Vec<f64> = rounds.iter().filter_map(figure).collect();
         (!values.is_empty()).then(|| median(values))
     };
     let figures = [
         ("per CPU second", Some(median(all(Sample::per_cpu_second)))),
-        ("CPU us each", Some(median(costs()))),
+        (CPU_EACH, Some(median(costs()))),
         ("per second", Some(median(all(Sample::per_second)))),
         ("ratio", ratio),
         ("Redis trips", each(|round| Some(per(round.traffic?.redis_trips, round.sample.count)))),
@@ -69,16 +68,5 @@ fn row(report: &mut Report, side: &str, (rounds, ratio): (&[Round], Option<f64>)
         ("Redis CPU us", each(|round| Some(round.sample.us_each(round.servers.redis?)))),
         ("Kafka CPU us", each(|round| Some(round.sample.us_each(round.servers.kafka?)))),
     ];
-    let mut cells = vec![side.to_owned()];
-    for (name, value) in figures {
-        if let Some(value) = value {
-            report.figure(format!("{name}, {side}"), value);
-        }
-        let shown = |value| if name.ends_with("second") { whole(value) } else { fine(value) };
-        cells.push(value.map(shown).unwrap_or_default());
-        if name == "CPU us each" {
-            cells.push(format!("{least:.1} to {most:.1}"));
-        }
-    }
-    report.row(cells);
+    report.side(side, &figures, costs());
 }
