@@ -5,6 +5,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the records that it is about")]
 
 mod circuit;
+mod commits;
 mod front;
 mod intake;
 mod invocations;

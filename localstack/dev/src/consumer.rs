@@ -136,9 +136,17 @@ impl Consumer {
         pause.saturating_mul(2).min(PAUSE_MAX)
     }
 
+    /// Commits until it is done or told to stop. A group that is sharing out its partitions anew refuses commits, and
+    /// when nothing further comes, no later commit makes up for one that was refused.
     async fn commit(&self, position: Position) {
-        if let Err(fault) = self.feed.commit(position).await {
-            tracing::warn!(fault = fault.chain(), "not committed; these records may come again");
+        let mut pause = PAUSE_MIN;
+        while let Err(fault) = self.feed.commit(position).await {
+            if self.stop.is_cancelled() {
+                tracing::warn!(fault = fault.chain(), ?position, "not committed; these records may come again");
+                return;
+            }
+            tracing::warn!(fault = fault.chain(), ?position, "not committed; trying again");
+            pause = self.pause(pause).await;
         }
     }
 }

@@ -164,10 +164,16 @@ impl Poller {
         self.watched.count(|seen| seen.given_up += u64::try_from(count).unwrap_or(u64::MAX));
     }
 
+    /// Commits until it is done or told to stop: a group that is sharing out its partitions anew refuses commits.
     async fn commit(&self, batch: &Batch, outstanding: &VecDeque<Batch>) {
-        // What could not be committed comes again after a restart, unless the next commit covers it.
-        if let Err(error) = self.reader.commit(decide::committable(batch, outstanding)).await {
+        let positions = decide::committable(batch, outstanding);
+        let mut pause = PAUSES.0;
+        while let Err(error) = self.reader.commit(positions.clone()).await {
             tracing::warn!(topic = self.origin.topic, "offsets could not be committed: {error:#}");
+            if self.stop.is_cancelled() {
+                return;
+            }
+            pause = self.wait(pause).await;
         }
     }
 

@@ -1,0 +1,70 @@
+//! The real server on a group that refuses commits for a while, as one does that shares out its partitions anew.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use delivery::ports::log::{Feed, LogRecord};
+use delivery::rebuild::When;
+use delivery::{Fault, FaultKind};
+use domain::{Owner, Position, Topic};
+use howk_dev::server::Server;
+use howk_dev::system::{Backend, Sending, System};
+use howk_tests::world::{settings, webhook};
+use in_memory::MemoryLimits;
+use testkit::receiver::FakeReceiver;
+
+/// Commits that are refused.
+const REFUSED: u32 = 3;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A member of such a group.
+struct Refusing {
+    feed: Arc<dyn Feed>,
+    left: Arc<AtomicU32>,
+}
+
+#[async_trait]
+impl Feed for Refusing {
+    async fn next(&self, max: usize) -> Result<Vec<LogRecord>, Fault> {
+        self.feed.next(max).await
+    }
+
+    async fn commit(&self, position: Position) -> Result<(), Fault> {
+        let refused = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if refused.is_ok() {
+            return Err(Fault::new(FaultKind::Transient, "the group is sharing out its partitions"));
+        }
+        self.feed.commit(position).await
+    }
+}
+
+/// Nothing comes after the one webhook whose commit was refused, and it counts as settled all the same.
+#[tokio::test]
+async fn a_commit_that_was_refused_is_made_without_further_records() {
+    let mut settings = settings();
+    settings.api.port = 0;
+    let (mut backend, _) = Backend::in_memory(&MemoryLimits::default());
+    let (join, left) = (Arc::clone(&backend.join), Arc::new(AtomicU32::new(REFUSED)));
+    let refusing = Arc::clone(&left);
+    backend.join = Arc::new(move |topic| {
+        let member = |feed| -> Arc<dyn Feed> { Arc::new(Refusing { feed, left: Arc::clone(&refusing) }) };
+        Ok(join(topic)?.into_iter().map(member).collect())
+    });
+    let system = System::new(&settings, backend, Sending::Real).unwrap();
+    system.rebuild.run(&Owner("test".to_owned()), When::IfLost, None).await.unwrap();
+    let server = Server::start(&system, &settings, Arc::new(String::new)).await.unwrap();
+    let receiver = FakeReceiver::start().await;
+    system.enqueue.enqueue(vec![webhook("tenant", &receiver.url("/hook"))]).await.unwrap();
+    receiver.received(1).await;
+    let log = Arc::clone(&system.backend.log);
+    let settled = async {
+        while log.lag(Topic::Pending).await.unwrap() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, settled).await.expect("its record counts as settled");
+    assert_eq!((left.load(Ordering::Relaxed), receiver.requests().len()), (0, 1));
+    server.shut_down(&system).await;
+}
