@@ -4,8 +4,15 @@ use std::sync::Arc;
 
 use std::time::Duration;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use delivery::Fault;
 use delivery::ports::dead_letters::DeadLetterFilter;
-use domain::{Phase, Record};
+use delivery::ports::hot_state::HotState;
+use delivery::ports::log::{Extent, Log, Page};
+use delivery::rebuild::{Rebuild, When};
+use domain::{Owner, Phase, Position, Record, Topic, Write};
 use howk_tests::endpoint::Reply;
 use howk_tests::world::{World, settings};
 
@@ -141,4 +148,72 @@ fn what_is_under_way_when_the_store_is_lost_settles_all_the_same() {
     world.lose_hot_state();
     world.pass(MINUTE);
     assert_eq!((phase(&mut world, &id), world.endpoints.seen().len()), (Phase::Delivered, 1));
+}
+
+/// A part of the store is lost, and the mark is not: a replica that was behind took over, say. The schedule is compared
+/// with the log before long.
+#[test]
+fn dl_1_what_only_the_log_knows_of_is_put_back_although_the_mark_is_there() {
+    let mut world = world(200);
+    world.endpoints.behave(|_, _, earlier| Reply::status(if earlier < 10 { 500 } else { 200 }, 5));
+    let ids: Vec<_> = (0..10).map(|_| enqueue(&mut world, 9)).collect();
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.waiting(), 10);
+    let (store, lost) = (Arc::clone(&world.store), ids.clone());
+    let forget = lost.into_iter().map(|id| Write::Unschedule(id, u64::MAX)).collect();
+    world.run(async move { store.close(forget).await }).unwrap();
+    world.pass(MINUTE);
+    assert_eq!((world.waiting(), world.endpoints.seen().len()), (0, 10), "nothing comes of them by itself");
+    world.pass(HOUR);
+    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered));
+    assert_eq!(world.endpoints.seen().len(), 20);
+}
+
+/// A log that counts how many of its pages are read at once.
+struct Watched {
+    log: Arc<dyn Log>,
+    reading: AtomicUsize,
+    peak: AtomicUsize,
+}
+
+#[async_trait]
+impl Log for Watched {
+    async fn publish(&self, records: Vec<Record>) -> Result<Vec<Position>, Fault> {
+        self.log.publish(records).await
+    }
+
+    async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
+        self.log.extents(topic).await
+    }
+
+    async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
+        let reading = self.reading.fetch_add(1, Ordering::Relaxed) + 1;
+        self.peak.fetch_max(reading, Ordering::Relaxed);
+        // Whoever reads at the same time comes to here before the page does.
+        tokio::task::yield_now().await;
+        let page = self.log.read(topic, from, limit).await;
+        self.reading.fetch_sub(1, Ordering::Relaxed);
+        page
+    }
+
+    async fn lag(&self, topic: Topic) -> Result<u64, Fault> {
+        self.log.lag(topic).await
+    }
+}
+
+/// Partitions are not replayed one after another.
+#[test]
+fn y7_partitions_are_replayed_together() {
+    let mut world = world(500);
+    world.enqueue((0..50).map(|_| howk_tests::world::webhook("tenant", URL)).collect());
+    world.pass(Duration::from_secs(1));
+    world.kill(0);
+    world.lose_hot_state();
+    let log = Arc::clone(&world.system.backend.log);
+    let watched = Arc::new(Watched { log, reading: AtomicUsize::new(0), peak: AtomicUsize::new(0) });
+    let rebuild = Rebuild { log: Arc::<Watched>::clone(&watched), ..(*world.system.rebuild).clone() };
+    world.run(async move { rebuild.run(&Owner("y7".to_owned()), When::IfLost, None).await }).unwrap();
+    assert_eq!(world.waiting(), 50);
+    let peak = watched.peak.load(Ordering::Relaxed);
+    assert!(peak > 1, "one page at a time");
 }

@@ -15,6 +15,8 @@ use serde_json::{Value, json as value};
 use crate::{MINUTE, URL};
 
 const MARGIN: Duration = Duration::from_secs(1);
+/// The default of `reconciler.sweep_interval`.
+const SWEEP: Duration = Duration::from_hours(1);
 const PAYLOAD: &str = "{\"source\":\"aws.scheduler\",\"detail\":\"{}\"}";
 
 fn invoke<H: Handler>(world: &mut World, handler: &H, payload: &'static str) -> Value {
@@ -95,7 +97,7 @@ fn the_reconciler_rests_while_all_is_whole_and_rebuilds_when_it_is_forced_to() {
     let handler = rebuild(&world);
     world.pass(MINUTE);
     assert_eq!(invoke(&mut world, &handler, PAYLOAD), value!({ "outcome": "whole" }));
-    world.pass(MINUTE);
+    // Right after a tick that found nothing to do.
     let forced = invoke(&mut world, &handler, "{\"force\":true}");
     assert_eq!((&forced["outcome"], &forced["waiting"]), (&value!("done"), &value!(2)));
     let (one, other) = (handler.clone(), handler.clone());
@@ -105,6 +107,30 @@ fn the_reconciler_rests_while_all_is_whole_and_rebuilds_when_it_is_forced_to() {
         .run(async move { futures::join!(one.handle("{\"force\":true}", invoked), other.handle(PAYLOAD, invoked)) });
     let outcomes = [json(&one.unwrap())["outcome"].clone(), json(&other.unwrap())["outcome"].clone()];
     assert!(outcomes.contains(&value!("done")), "{outcomes:?}");
+}
+
+#[test]
+fn the_reconciler_sweeps_when_it_is_time_although_all_is_whole() {
+    let mut world = World::new(1, settings());
+    waiting(&mut world, 2);
+    let handler = rebuild(&world);
+    world.pass(SWEEP);
+    let swept = invoke(&mut world, &handler, PAYLOAD);
+    assert_eq!((&swept["outcome"], &swept["waiting"]), (&value!("swept"), &value!(2)));
+    assert_eq!(invoke(&mut world, &handler, PAYLOAD), value!({ "outcome": "whole" }));
+}
+
+#[test]
+fn a_sweep_goes_on_where_the_deadline_stopped_it() {
+    let mut world = World::new(1, settings());
+    waiting(&mut world, 2);
+    let handler = rebuild(&world);
+    world.pass(SWEEP);
+    let over = Invoked::lasting_until(world.now(), Duration::ZERO);
+    let first = handler.clone();
+    let stopped = json(&world.run(async move { first.handle(PAYLOAD, over).await }).unwrap());
+    assert_eq!(stopped["outcome"], value!("unfinished"));
+    assert_eq!(invoke(&mut world, &handler, PAYLOAD)["outcome"], value!("swept"));
 }
 
 #[test]

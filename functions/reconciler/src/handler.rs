@@ -38,6 +38,13 @@ pub enum Answer {
     Whole,
     /// Another invocation rebuilds.
     Busy,
+    /// What waits was compared with the log, and put back where it was missing.
+    Swept {
+        /// Records replayed.
+        replayed: u64,
+        /// Webhooks that wait for their time now.
+        waiting: u64,
+    },
     /// The deadline came first; the next invocation goes on.
     Unfinished(Progress),
     /// All is rebuilt.
@@ -68,6 +75,7 @@ impl Handler for RebuildHandler {
         let answer = match rebuilt {
             Rebuilt::Whole => return Ok(Answer::Whole),
             Rebuilt::Busy => return Ok(Answer::Busy),
+            Rebuilt::Swept { replayed } => Answer::Swept { replayed, waiting: self.waiting().await? },
             Rebuilt::Unfinished(cursor) => {
                 Answer::Unfinished(self.progress((cursor.phase, cursor.replayed), None).await?)
             }
@@ -89,7 +97,11 @@ impl RebuildHandler {
         (phases, replayed): (u32, u64),
         fingerprint: Option<String>,
     ) -> Result<Progress, Failure> {
+        Ok(Progress { phases, replayed, waiting: self.waiting().await?, fingerprint })
+    }
+
+    async fn waiting(&self) -> Result<u64, Failure> {
         let Depth { waiting, .. } = self.schedule.depth(self.rebuild.clock.now()).await?;
-        Ok(Progress { phases, replayed, waiting, fingerprint })
+        Ok(waiting)
     }
 }

@@ -19,6 +19,6 @@ pub const FUNCTION: Function =
 /// What is wrong with the deployment.
 pub async fn wire(kit: &Kit) -> Result<RebuildHandler, StartError> {
     let built = wiring::connect(&kit.settings, Arc::clone(&kit.clock), Arc::new(SystemRandom)).await?;
-    let (rebuild, schedule) = (built.rebuild(), built.stores.schedule);
+    let (rebuild, schedule) = (built.rebuild(&kit.settings), built.stores.schedule);
     Ok(RebuildHandler { rebuild, schedule, random: built.random })
 }

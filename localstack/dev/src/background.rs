@@ -106,7 +106,7 @@ pub async fn reconcile(system: &System) {
 fn note(rebuilt: Result<Rebuilt, Fault>) {
     match rebuilt {
         Ok(Rebuilt::Done { replayed, .. }) => tracing::info!(replayed, "the hot state is whole"),
-        Ok(Rebuilt::Whole | Rebuilt::Busy | Rebuilt::Unfinished(_)) => {}
+        Ok(Rebuilt::Whole | Rebuilt::Busy | Rebuilt::Swept { .. } | Rebuilt::Unfinished(_)) => {}
         Err(fault) => tracing::warn!(%fault, "the rebuild stopped; the next one goes on"),
     }
 }

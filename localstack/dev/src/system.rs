@@ -149,7 +149,7 @@ impl System {
             deliver: Arc::new(built.deliver(settings, &sender)?),
             release: built.release(settings),
             scheduler: built.scheduler(settings, &sender)?,
-            rebuild: Arc::new(built.rebuild()),
+            rebuild: Arc::new(built.rebuild(settings)),
             dead_letters: built.dead_letters(),
             endpoints: built.endpoints(settings, &sender)?,
             tally: built.tally,

@@ -4,21 +4,28 @@
 //! Statuses and the dead-letter index follow behind, newest first. It reads the end offsets before the first record and
 //! stops on position; it resumes from its cursor; a second one at the same time finds the lock taken. It never deletes
 //! what is live: everything merges.
+//!
+//! The mark tells that the whole store was lost. A part of it can go alone: a shard whose replica was behind when it took
+//! over, say. So what waits is compared with the log now and then although the mark is there: a *sweep* is phase 1 alone,
+//! while work goes on, and puts back whatever is missing (DL-1).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{Fence, Owner, Phase, Position, Record, Timestamp, Topic, Write, rebuild};
+use futures::future::try_join_all;
 
 use crate::fault::Fault;
 use crate::ports::hot_state::HotState;
-use crate::ports::log::{Extent, Log, LogRecord, Page};
-use crate::ports::recovery::{Cursor, Epoch, Recovery};
+use crate::ports::log::{Extent, Log, LogRecord};
+use crate::ports::recovery::{Cursor, Epoch, Recovery, Scope};
 use crate::ports::statuses::Statuses;
 use crate::ports::time::Clock;
 
 /// Records read and written together.
 const PAGE: usize = 1000;
+/// Partitions that are read at once: while one page is written another is on its way (Y7).
+const PARTITIONS_AT_ONCE: usize = 4;
 /// How long the lock lasts without being renewed.
 const LOCK_TIME: Duration = Duration::from_secs(30);
 /// The topics of the phases, in order. Forward through the first, backward through what follows behind.
@@ -37,6 +44,8 @@ pub struct Rebuild {
     pub recovery: Arc<dyn Recovery>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// From the beginning of one sweep, or of a rebuild, to the next sweep.
+    pub sweep_every: Duration,
 }
 
 impl std::fmt::Debug for Rebuild {
@@ -48,7 +57,7 @@ impl std::fmt::Debug for Rebuild {
 /// When to rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// When the mark is missing, or a rebuild is unfinished.
+    /// When the mark is missing, a rebuild is unfinished, or it is time for a sweep.
     IfLost,
     /// In any case, from the start.
     Always,
@@ -63,6 +72,11 @@ pub enum Rebuilt {
     Busy,
     /// The deadline came first; the next call goes on.
     Unfinished(Cursor),
+    /// Nothing was lost as a whole, and what waits was put back where it was missing.
+    Swept {
+        /// Records replayed.
+        replayed: u64,
+    },
     /// Done, with the number of records replayed and the fingerprint of what waits.
     Done {
         /// Records replayed over all phases.
@@ -77,8 +91,14 @@ struct Run<'a> {
     deadline: Option<Timestamp>,
     fence: Fence,
     cursor: Cursor,
-    /// The next page of the first phase, and where it begins: read while the one before was written.
-    ahead: Option<(Position, Page)>,
+}
+
+/// What became of some records.
+struct Read {
+    /// Where to go on.
+    next: u64,
+    /// How many they were.
+    replayed: usize,
 }
 
 enum Step {
@@ -101,18 +121,44 @@ impl Rebuild {
     /// # Errors
     /// A [`Fault`] of the log or the store; calling again goes on where this stopped.
     pub async fn run(&self, owner: &Owner, when: When, deadline: Option<Timestamp>) -> Result<Rebuilt, Fault> {
-        let whole = self.is_whole().await?;
         let now = self.clock.now();
         let Some((fence, cursor)) = self.recovery.lock(owner, now, now.plus(LOCK_TIME)).await? else {
             return Ok(Rebuilt::Busy);
         };
-        let fresh = when == When::Always || (!whole && cursor.phase > 0);
-        let cursor = if fresh { Cursor::default() } else { cursor };
-        if whole && !fresh && usize::try_from(cursor.phase).is_ok_and(|phase| phase >= PHASES.len()) {
-            return Ok(Rebuilt::Whole);
+        // Asked under the lock: whoever held it before may just have finished.
+        let is_whole = self.is_whole().await?;
+        let rebuilt = match self.begin_at(cursor, when, is_whole) {
+            Some(cursor) => self.phases(&mut Run { owner, deadline, fence, cursor }).await,
+            None => Ok(Rebuilt::Whole),
+        };
+        if !matches!(rebuilt, Ok(Rebuilt::Busy)) {
+            self.give_back(owner).await;
         }
-        let mut run = Run { owner, deadline, fence, cursor, ahead: None };
-        self.phases(&mut run).await
+        rebuilt
+    }
+
+    /// Where to begin, or to go on; `None` when there is nothing to do.
+    fn begin_at(&self, cursor: Cursor, when: When, is_whole: bool) -> Option<Cursor> {
+        let now = self.clock.now();
+        let begin = |scope| Some(Cursor { scope, begun_at: now, ..Cursor::default() });
+        let is_of_no_use = !is_whole && (cursor.phase > 0 || cursor.scope == Scope::Waiting);
+        if when == When::Always || is_of_no_use || (cursor.phase == 0 && cursor.ends.is_empty()) {
+            begin(Scope::All)
+        } else if usize::try_from(cursor.phase).is_ok_and(|phase| phase < PHASES.len()) {
+            Some(cursor)
+        } else if now >= cursor.begun_at.plus(self.sweep_every) {
+            begin(Scope::Waiting)
+        } else {
+            None
+        }
+    }
+
+    /// Ends the lock now, so that whoever comes next need not wait for it to run out, as it does where this fails.
+    async fn give_back(&self, owner: &Owner) {
+        let now = self.clock.now();
+        if let Err(fault) = self.recovery.lock(owner, now, now).await {
+            tracing::debug!(fault = fault.chain(), "the lock of the rebuild was not given back; it runs out");
+        }
     }
 
     async fn phases(&self, run: &mut Run<'_>) -> Result<Rebuilt, Fault> {
@@ -126,9 +172,12 @@ impl Rebuild {
                 Step::Late => return Ok(Rebuilt::Unfinished(run.cursor.clone())),
                 Step::Superseded => return Ok(Rebuilt::Busy),
             }
-            run.cursor = Cursor { phase: run.cursor.phase + 1, replayed: run.cursor.replayed, ..Cursor::default() };
-            if !self.recovery.advance(run.fence, &run.cursor).await? {
+            if !self.end_phase(run).await? {
                 return Ok(Rebuilt::Busy);
+            }
+            if run.cursor.scope == Scope::Waiting {
+                tracing::info!(replayed = run.cursor.replayed, "what waits was compared with the log");
+                return Ok(Rebuilt::Swept { replayed: run.cursor.replayed });
             }
             if topic == Topic::State && !self.set_epoch(run).await? {
                 return Ok(Rebuilt::Busy);
@@ -147,56 +196,58 @@ impl Rebuild {
         Ok(())
     }
 
+    /// Moves the cursor on; a sweep is at its end. `false` when somebody else took over.
+    async fn end_phase(&self, run: &mut Run<'_>) -> Result<bool, Fault> {
+        let Cursor { phase, scope, begun_at, replayed, .. } = run.cursor;
+        let phase = match scope {
+            Scope::All => phase.saturating_add(1),
+            Scope::Waiting => u32::try_from(PHASES.len()).unwrap_or(u32::MAX),
+        };
+        run.cursor = Cursor { phase, scope, begun_at, replayed, ..Cursor::default() };
+        self.recovery.advance(run.fence, &run.cursor).await
+    }
+
     async fn phase(&self, run: &mut Run<'_>, topic: Topic) -> Result<Step, Fault> {
-        while let Some((partition, offset, end)) = run.unread() {
+        loop {
+            let unread = run.unread();
+            if unread.is_empty() {
+                return Ok(Step::Next);
+            }
             let now = self.clock.now();
             if run.deadline.is_some_and(|deadline| now >= deadline) {
                 return Ok(Step::Late);
             }
-            if self
-                .recovery
-                .lock(run.owner, now, now.plus(LOCK_TIME))
-                .await?
-                .is_none_or(|(fence, _)| fence != run.fence)
-            {
+            let lock = self.recovery.lock(run.owner, now, now.plus(LOCK_TIME)).await?;
+            if lock.is_none_or(|(fence, _)| fence != run.fence) {
                 return Ok(Step::Superseded);
             }
-            let next = if topic == Topic::State {
-                self.forward(run, Extent { partition, start: offset, end }).await?
-            } else {
-                self.backward(run, topic, Extent { partition, start: end, end: offset }).await?
-            };
-            run.reached(partition, next);
+            let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest))).await?;
+            for (rest, read) in unread.iter().zip(read) {
+                run.reached(rest.partition, read);
+            }
             if !self.recovery.advance(run.fence, &run.cursor).await? {
                 return Ok(Step::Superseded);
             }
         }
-        Ok(Step::Next)
     }
 
-    async fn forward(&self, run: &mut Run<'_>, rest: Extent) -> Result<u64, Fault> {
+    async fn step(&self, topic: Topic, rest: Extent) -> Result<Read, Fault> {
+        if topic == Topic::State { self.forward(rest).await } else { self.backward(topic, rest).await }
+    }
+
+    async fn forward(&self, rest: Extent) -> Result<Read, Fault> {
         let from = Position { partition: rest.partition, offset: rest.start };
-        let page = match run.ahead.take() {
-            Some((at, page)) if at == from => page,
-            Some(_) | None => self.log.read(Topic::State, from, PAGE).await?,
-        };
+        let page = self.log.read(Topic::State, from, PAGE).await?;
         // A page that moved nothing means that the rest was compacted away.
         let next = if page.next > rest.start { page.next.min(rest.end) } else { rest.end };
         let before_end = page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
-        let after = Position { offset: next, ..from };
-        let reading =
-            async { if next == rest.end { None } else { self.log.read(Topic::State, after, PAGE).await.ok() } };
-        let (restored, ahead) = futures::join!(self.restore(run, before_end), reading);
-        restored?;
-        // A page that could not be read ahead is asked for again, and then its fault counts.
-        run.ahead = ahead.map(|page| (after, page));
-        Ok(next)
+        Ok(Read { next, replayed: self.restore(before_end).await? })
     }
 
-    async fn backward(&self, run: &mut Run<'_>, topic: Topic, rest: Extent) -> Result<u64, Fault> {
+    async fn backward(&self, topic: Topic, rest: Extent) -> Result<Read, Fault> {
         let page_len = u64::try_from(PAGE).unwrap_or(u64::MAX);
         let start = rest.end.saturating_sub(page_len).max(rest.start);
-        let mut offset = start;
+        let (mut offset, mut replayed) = (start, 0);
         // A page may end early, where its records are large.
         while offset < rest.end {
             let page = self.log.read(topic, Position { partition: rest.partition, offset }, PAGE).await?;
@@ -205,21 +256,25 @@ impl Rebuild {
             if topic == Topic::DeadLetter {
                 records = self.still_dead(records).await?;
             }
-            self.restore(run, records).await?;
+            replayed += self.restore(records).await?;
             // A page that moved nothing means that the rest is gone.
             offset = if page.next > offset { page.next } else { rest.end };
         }
-        Ok(start)
+        Ok(Read { next: start, replayed })
     }
 
-    async fn restore(&self, run: &mut Run<'_>, records: Vec<LogRecord>) -> Result<(), Fault> {
-        run.cursor.replayed += u64::try_from(records.len()).unwrap_or_default();
+    /// Writes what records restore; returns how many they were.
+    async fn restore(&self, records: Vec<LogRecord>) -> Result<usize, Fault> {
+        let count = records.len();
         let writes: Vec<Write> = records
             .into_iter()
             .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position)))
             .flatten()
             .collect();
-        if writes.is_empty() { Ok(()) } else { self.hot.close(writes).await.map(drop) }
+        if !writes.is_empty() {
+            self.hot.close(writes).await?;
+        }
+        Ok(count)
     }
 
     /// Leaves out dead letters that were replayed: their webhooks have gone further since.
@@ -249,15 +304,20 @@ impl Rebuild {
 }
 
 impl Run<'_> {
-    /// The first partition that is not done, with its next offset and the one to stop at.
-    fn unread(&self) -> Option<(u32, u64, u64)> {
+    /// What is left of the first partitions that are not done. A backward phase has its offsets above their ends.
+    fn unread(&self) -> Vec<Extent> {
         let offsets = self.cursor.offsets.iter().zip(&self.cursor.ends).zip(0_u32..);
-        offsets.map(|((offset, end), partition)| (partition, *offset, *end)).find(|(_, offset, end)| offset != end)
+        offsets
+            .filter(|((offset, end), _)| offset != end)
+            .map(|((offset, end), partition)| Extent { partition, start: *offset.min(end), end: *offset.max(end) })
+            .take(PARTITIONS_AT_ONCE)
+            .collect()
     }
 
-    fn reached(&mut self, partition: u32, offset: u64) {
+    fn reached(&mut self, partition: u32, read: Read) {
+        self.cursor.replayed = self.cursor.replayed.saturating_add(u64::try_from(read.replayed).unwrap_or(u64::MAX));
         if let Some(slot) = usize::try_from(partition).ok().and_then(|index| self.cursor.offsets.get_mut(index)) {
-            *slot = offset;
+            *slot = read.next;
         }
     }
 }

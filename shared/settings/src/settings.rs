@@ -21,6 +21,7 @@ use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::mistake::SettingsErrors;
 use crate::reader::Reader;
+use crate::reconciler::Reconciler;
 use crate::redis::Redis;
 use crate::retry::Retry;
 use crate::scheduler::Scheduler;
@@ -74,6 +75,8 @@ pub struct Settings {
     pub circuit_breaker: CircuitBreaker,
     /// The release of due webhooks.
     pub scheduler: Scheduler,
+    /// The rebuild of the hot state.
+    pub reconciler: Reconciler,
     /// How long things are kept in Redis.
     pub ttl: Ttl,
     /// Scripts of tenants.
@@ -120,6 +123,7 @@ impl Settings {
             retry: Retry::read(reader),
             circuit_breaker: CircuitBreaker::read(reader),
             scheduler: Scheduler::read(reader),
+            reconciler: Reconciler::read(reader),
             ttl: Ttl::read(reader),
             lua: Lua::read(reader),
             concurrency: Concurrency::read(reader),

@@ -134,7 +134,7 @@ impl UseCases {
     pub fn batch(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<Batch, WiringError> {
         Ok(Batch {
             deliver: Arc::new(self.deliver(settings, sender)?),
-            rebuild: Arc::new(self.rebuild()),
+            rebuild: Arc::new(self.rebuild(settings)),
             concurrency: count(settings.delivery.concurrency),
             per_key: count(settings.kafka.per_key_parallelism),
         })
@@ -153,13 +153,14 @@ impl UseCases {
     }
 
     /// Rebuilds the hot state.
-    pub fn rebuild(&self) -> Rebuild {
+    pub fn rebuild(&self, settings: &Settings) -> Rebuild {
         Rebuild {
             log: Arc::clone(&self.log),
             hot: Arc::clone(&self.stores.hot),
             statuses: Arc::clone(&self.stores.statuses),
             recovery: Arc::clone(&self.stores.recovery),
             clock: Arc::clone(&self.clock),
+            sweep_every: settings.reconciler.sweep_interval,
         }
     }
 
@@ -195,7 +196,7 @@ impl UseCases {
     pub fn scheduler(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<Scheduler, WiringError> {
         Ok(Scheduler {
             release: self.release(settings),
-            rebuild: Arc::new(self.rebuild()),
+            rebuild: Arc::new(self.rebuild(settings)),
             endpoints: self.endpoints(settings, sender)?,
             log: Arc::clone(&self.log),
             stats: Arc::clone(&self.tally),

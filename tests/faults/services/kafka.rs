@@ -6,6 +6,7 @@ use howk_tests::rig::installation::Installation;
 use howk_tests::rig::load::Planned;
 use howk_tests::rig::pair::{Service, Signal, number};
 use howk_tests::rig::receiver::Behaviour;
+use howk_tests::rig::servers::Setup;
 
 use super::scene::{Scene, until};
 
@@ -65,7 +66,10 @@ async fn p13_a_long_outage_of_the_broker_ends_without_a_restart() {
 /// it does again, and none is made a second time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p19_what_was_delivered_while_no_result_could_be_written_is_not_sent_again() {
-    let mut scene = Scene::start(2, "p19").await;
+    // Claims that outlast the outage by far: whoever is slow to notice that the broker is back takes nothing over.
+    let setup =
+        Setup::quick(2, "p19.").with("HOWK_DELIVERY_FAST_TIMEOUT", "20s").with("HOWK_DELIVERY_TIMEOUT", "20s");
+    let mut scene = Scene::with(setup).await;
     let taking = Planned::delivered(Behaviour::TakesAfter(400));
     // Enough at once that all are under way when the broker stops.
     let accepted = scene.post("p19", taking, (60, 20)).await;

@@ -1,4 +1,7 @@
 //! The books at the end of a run: what was accepted against what was received and recorded.
+//!
+//! A request is recorded once it is over. So one whose process dies before that leaves no record, and its death is the
+//! cause of whatever was sent once more. Everything else must be in the records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,28 +26,36 @@ pub struct Balance {
     pub mistakes: Vec<String>,
 }
 
+/// What is balanced.
+#[derive(Debug, Clone, Copy)]
+pub struct Books<'a> {
+    /// Requests that receivers saw.
+    pub requests: &'a Requests,
+    /// Those among them whose process ended soon after, maybe before it could record them.
+    pub orphans: &'a Requests,
+    /// What was recorded.
+    pub entries: &'a BTreeMap<WebhookId, Entry>,
+}
+
 /// Balances the books.
-pub fn balance(accepted: &[Accepted], requests: &Requests, entries: &BTreeMap<WebhookId, Entry>) -> Balance {
+pub fn balance(accepted: &[Accepted], books: Books<'_>) -> Balance {
     let mut balance = Balance { accepted: accepted.len(), ..Balance::default() };
     let ids: BTreeSet<&WebhookId> = accepted.iter().map(|one| &one.id).collect();
     if ids.len() != accepted.len() {
         balance.mistakes.push(format!("{} webhooks share an id", accepted.len() - ids.len()));
     }
-    let (no_entry, no_requests) = (Entry::default(), BTreeMap::new());
+    let (no_entry, none) = (Entry::default(), BTreeMap::new());
     for one in accepted {
-        let entry = entries.get(&one.id).unwrap_or(&no_entry);
-        let seen = requests.get(one.id.as_str()).unwrap_or(&no_requests);
-        balance.count(entry, seen);
-        let found = [ending(one, entry, seen), bounds(one, entry, seen), extras(entry, seen)];
-        let wrong = found.into_iter().flatten().map(|what| {
-            format!(
-                "{} ({:?}, {} attempts at most): {what}; received {seen:?}, recorded {entry:?}",
-                one.id, one.planned.behaviour, one.planned.max_attempts
-            )
-        });
-        balance.mistakes.extend(wrong);
+        let page = Page {
+            one,
+            entry: books.entries.get(&one.id).unwrap_or(&no_entry),
+            seen: books.requests.get(one.id.as_str()).unwrap_or(&none),
+            orphans: books.orphans.get(one.id.as_str()).unwrap_or(&none),
+        };
+        balance.count(page);
+        balance.mistakes.extend(page.mistakes());
     }
-    let strangers = requests.keys().filter(|id| !ids.iter().any(|known| known.as_str() == *id)).count();
+    let strangers = books.requests.keys().filter(|id| !ids.iter().any(|known| known.as_str() == *id)).count();
     if strangers > 0 {
         balance.mistakes.push(format!("{strangers} webhooks were sent that nobody was told of"));
     }
@@ -52,10 +63,10 @@ pub fn balance(accepted: &[Accepted], requests: &Requests, entries: &BTreeMap<We
 }
 
 impl Balance {
-    fn count(&mut self, entry: &Entry, seen: &BTreeMap<u32, u32>) {
-        self.requests += seen.values().map(|count| u64::from(*count)).sum::<u64>();
-        self.extra += seen.values().map(|count| u64::from(count.saturating_sub(1))).sum::<u64>();
-        for attempt in &entry.attempts {
+    fn count(&mut self, page: Page<'_>) {
+        self.requests += page.seen.values().map(|count| u64::from(*count)).sum::<u64>();
+        self.extra += page.seen.values().map(|count| u64::from(count.saturating_sub(1))).sum::<u64>();
+        for attempt in &page.entry.attempts {
             *self.causes.entry(name(attempt.cause)).or_default() += 1;
         }
     }
@@ -71,37 +82,90 @@ const fn name(cause: Cause) -> &'static str {
     }
 }
 
-/// DL-1: it ended, as it must, and the receiver saw it.
-fn ending(one: &Accepted, entry: &Entry, seen: &BTreeMap<u32, u32>) -> Option<String> {
-    let unseen = seen.is_empty() && one.planned.behaviour != Behaviour::Down;
-    match one.planned.end {
-        _ if unseen => Some("the receiver never saw it".to_owned()),
-        End::Delivered if !entry.delivered => Some("it was not delivered".to_owned()),
-        End::Delivered if !entry.letters.is_empty() => Some("it was delivered and dead-lettered".to_owned()),
-        End::Dead if entry.letters.is_empty() => Some("it has no dead letter".to_owned()),
-        End::Dead if entry.delivered => Some("it was dead-lettered and delivered".to_owned()),
-        End::Dead if !entry.dead => Some("no result says that it was given up".to_owned()),
-        End::Delivered | End::Dead => None,
+/// What is known of one webhook: requests are counted by attempt.
+#[derive(Debug, Clone, Copy)]
+struct Page<'a> {
+    one: &'a Accepted,
+    entry: &'a Entry,
+    seen: &'a BTreeMap<u32, u32>,
+    orphans: &'a BTreeMap<u32, u32>,
+}
+
+impl Page<'_> {
+    fn mistakes(self) -> impl Iterator<Item = String> {
+        let found = [self.ending(), self.bounds(), self.unrecorded(), self.uncaused(), self.beyond_the_end()];
+        found.into_iter().flatten().map(move |what| {
+            format!(
+                "{} ({:?}, {} attempts at most): {what}; received {:?}, {:?} of them by processes that ended, recorded {:?}",
+                self.one.id,
+                self.one.planned.behaviour,
+                self.one.planned.max_attempts,
+                self.seen,
+                self.orphans,
+                self.entry
+            )
+        })
     }
-}
 
-/// DL-2: no attempt beyond the last.
-fn bounds(one: &Accepted, entry: &Entry, seen: &BTreeMap<u32, u32>) -> Option<String> {
-    let recorded = entry.attempts.iter().map(|attempt| attempt.number).max().unwrap_or_default();
-    let most = seen.keys().max().copied().unwrap_or_default().max(recorded);
-    (most > one.planned.max_attempts).then(|| format!("attempt {most} was one too many"))
-}
+    /// DL-1: it ended, as it must, and the receiver saw it.
+    fn ending(self) -> Option<String> {
+        let entry = self.entry;
+        let unseen = self.seen.is_empty() && self.one.planned.behaviour != Behaviour::Down;
+        match self.one.planned.end {
+            _ if unseen => Some("the receiver never saw it".to_owned()),
+            End::Delivered if entry.delivered.is_none() => Some("it was not delivered".to_owned()),
+            End::Delivered if !entry.letters.is_empty() => Some("it was delivered and dead-lettered".to_owned()),
+            End::Dead if entry.letters.is_empty() => Some("it has no dead letter".to_owned()),
+            End::Dead if entry.delivered.is_some() => Some("it was dead-lettered and delivered".to_owned()),
+            End::Dead if !entry.dead => Some("no result says that it was given up".to_owned()),
+            End::Delivered | End::Dead => None,
+        }
+    }
 
-/// A request beyond the first of an attempt has a cause that says so, in a record of that attempt.
-fn extras(entry: &Entry, seen: &BTreeMap<u32, u32>) -> Option<String> {
-    let is_explained = |number: u32| {
-        let of_number = |attempt: &&Attempt| attempt.number == number;
-        entry
-            .attempts
-            .iter()
-            .filter(of_number)
-            .any(|attempt| matches!(attempt.cause, Cause::Takeover | Cause::Unclaimed))
-    };
-    let (number, count) = seen.iter().find(|(number, count)| **count > 1 && !is_explained(**number))?;
-    Some(format!("{count} requests of attempt {number}, and no cause"))
+    /// DL-2: no attempt beyond the last.
+    fn bounds(self) -> Option<String> {
+        let recorded = self.entry.attempts.iter().map(|attempt| attempt.number).max().unwrap_or_default();
+        let most = self.seen.keys().max().copied().unwrap_or_default().max(recorded);
+        (most > self.one.planned.max_attempts).then(|| format!("attempt {most} was one too many"))
+    }
+
+    /// Whoever lives on records every request.
+    fn unrecorded(self) -> Option<String> {
+        let of_the_living = |number: u32, count: u32| count.saturating_sub(self.orphaned(number));
+        let (number, count) =
+            self.seen.iter().find(|(number, count)| of_the_living(**number, **count) > self.recorded(**number))?;
+        Some(format!("{count} requests of attempt {number}, and {} records", self.recorded(*number)))
+    }
+
+    /// Every request beyond the first of an attempt is a takeover by its own record, or the death of a process led to it.
+    fn uncaused(self) -> Option<String> {
+        let is_explained = |number: u32, count: u32| count <= 1 + self.caused(number) + self.orphaned(number);
+        let (number, count) = self.seen.iter().find(|(number, count)| !is_explained(**number, **count))?;
+        Some(format!("{count} requests of attempt {number}, and too few causes"))
+    }
+
+    /// After the attempt that delivered it there is none, unless something went wrong earlier.
+    fn beyond_the_end(self) -> Option<String> {
+        let delivered = self.entry.delivered?;
+        let last = *self.seen.keys().max()?;
+        let went_wrong = (1..=last).any(|number| self.caused(number) + self.orphaned(number) > 0);
+        (last > delivered && !went_wrong)
+            .then(|| format!("attempt {last} came after attempt {delivered} delivered it"))
+    }
+
+    fn orphaned(self, number: u32) -> u32 {
+        self.orphans.get(&number).copied().unwrap_or_default()
+    }
+
+    fn recorded(self, number: u32) -> u32 {
+        self.count(|attempt| attempt.number == number)
+    }
+
+    fn caused(self, number: u32) -> u32 {
+        self.count(|attempt| attempt.number == number && matches!(attempt.cause, Cause::Takeover | Cause::Unclaimed))
+    }
+
+    fn count(self, is_counted: impl Fn(&Attempt) -> bool) -> u32 {
+        u32::try_from(self.entry.attempts.iter().filter(|attempt| is_counted(attempt)).count()).unwrap()
+    }
 }

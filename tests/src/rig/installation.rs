@@ -1,5 +1,7 @@
 //! What is put to the test: howk, in whatever processes it runs.
 
+use domain::Timestamp;
+
 use crate::rig::pair::Signal;
 
 /// howk in some number of processes on the pair's Kafka and Redis.
@@ -20,4 +22,8 @@ pub trait Installation: Send + Sync {
 
     /// Starts those again that ended although nobody did anything to them.
     fn keep_up(&self);
+
+    /// When the life of a process ended that calls itself so in its requests (`User-Agent`); `None` while it lives, and
+    /// when nobody can tell.
+    fn ended_at(&self, sender: &str) -> Option<Timestamp>;
 }

@@ -20,8 +20,8 @@ const PAGE: usize = 500;
 pub struct Entry {
     /// Its requests, as they were recorded.
     pub attempts: Vec<Attempt>,
-    /// Whether one of them delivered it.
-    pub delivered: bool,
+    /// The first of them that delivered it.
+    pub delivered: Option<u32>,
     /// Whether one of them gave it up.
     pub dead: bool,
     /// Its dead letters.
@@ -31,7 +31,7 @@ pub struct Entry {
 impl Entry {
     /// Whether nothing more will come of it.
     pub const fn has_ended(&self) -> bool {
-        self.delivered || !self.letters.is_empty()
+        self.delivered.is_some() || !self.letters.is_empty()
     }
 }
 
@@ -98,7 +98,10 @@ impl Ledger {
         match value {
             Ok(Record::Result(result)) => {
                 let entry = self.entries.entry(result.status.id).or_default();
-                entry.delivered |= result.status.phase == Phase::Delivered;
+                if result.status.phase == Phase::Delivered {
+                    let number = result.attempt.number;
+                    entry.delivered = Some(entry.delivered.map_or(number, |first| first.min(number)));
+                }
                 entry.dead |= result.status.phase == Phase::Dead;
                 entry.attempts.push(result.attempt);
             }

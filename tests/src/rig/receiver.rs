@@ -9,6 +9,9 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use clock_system::SystemClock;
+use delivery::ports::time::Clock;
+use domain::Timestamp;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -66,6 +69,15 @@ impl Behaviour {
 /// Requests by webhook and attempt.
 pub type Requests = BTreeMap<String, BTreeMap<u32, u32>>;
 
+/// Who made a request, and when it came.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// What the sender calls itself.
+    pub sender: String,
+    /// When its request came.
+    pub at: Timestamp,
+}
+
 /// The receivers of a run, all on one port of the loopback interface.
 #[derive(Debug)]
 pub struct Receiver {
@@ -77,7 +89,7 @@ pub struct Receiver {
 
 #[derive(Debug, Default)]
 struct Seen {
-    requests: Mutex<Requests>,
+    requests: Mutex<BTreeMap<String, BTreeMap<u32, Vec<Visitor>>>>,
     present: Mutex<BTreeMap<String, Presence>>,
     suffering: AtomicBool,
 }
@@ -118,8 +130,24 @@ impl Receiver {
     }
 
     /// Every request so far.
+    ///
+    /// # Panics
+    /// Never: nobody makes 2^32 requests.
     pub fn requests(&self) -> Requests {
-        self.seen.requests.lock().clone()
+        self.requests_of(|_| true)
+    }
+
+    /// Every request so far of certain visitors.
+    ///
+    /// # Panics
+    /// Never: nobody makes 2^32 requests.
+    pub fn requests_of(&self, is_wanted: impl Fn(&Visitor) -> bool) -> Requests {
+        let count =
+            |visitors: &Vec<Visitor>| u32::try_from(visitors.iter().filter(|one| is_wanted(one)).count()).unwrap();
+        let of_id = |attempts: &BTreeMap<u32, Vec<Visitor>>| {
+            attempts.iter().map(|(attempt, visitors)| (*attempt, count(visitors))).collect()
+        };
+        self.seen.requests.lock().iter().map(|(id, attempts)| (id.clone(), of_id(attempts))).collect()
     }
 
     /// The most requests for one webhook that were there at once.
@@ -168,8 +196,8 @@ async fn receive(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap) ->
     let earlier = {
         let mut requests = seen.requests.lock();
         let of_id = requests.entry(id.clone()).or_default();
-        let earlier: u32 = of_id.values().sum();
-        *of_id.entry(attempt).or_default() += 1;
+        let earlier: usize = of_id.values().map(Vec::len).sum();
+        of_id.entry(attempt).or_default().push(Visitor { sender: text("user-agent"), at: SystemClock.now() });
         earlier
     };
     let mut words = uri.path().split('/').skip(1);

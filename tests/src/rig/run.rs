@@ -14,7 +14,7 @@ use futures::stream::{self, StreamExt};
 use store_redis::{RedisConfig, RedisStore, Topology};
 use tokio::sync::watch;
 
-use crate::rig::books::{Balance, balance};
+use crate::rig::books::{Balance, Books, balance};
 use crate::rig::fault::{self, Targets};
 use crate::rig::installation::Installation;
 use crate::rig::ledger::Ledger;
@@ -24,6 +24,9 @@ use crate::rig::receiver::Receiver;
 
 /// How long nothing may come to an end before the rest counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(90);
+/// From a request to its record: the longest request of a run, and whatever a store and a log that are back take to be
+/// used again.
+const RECORDED_WITHIN: Duration = Duration::from_secs(15);
 /// How long leases may last at rest: the longest claim, and some.
 const REST_AFTER: Duration = Duration::from_mins(1);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -115,8 +118,18 @@ impl Stage {
         self.kept_up(self.wait_for_rest()).await;
         say(&format!("at rest {:?} later", clock.now().since(posted_at)));
         self.check_statuses(&accepted).await;
+        self.balance(&accepted, RECORDED_WITHIN.saturating_add(size.kafka_down)).await
+    }
+
+    /// Balances the books; a request is recorded within so long, or its process has ended.
+    async fn balance(&mut self, accepted: &[Accepted], recorded_within: Duration) -> Balance {
         self.ledger.read_on().await.unwrap();
-        balance(&accepted, &self.receiver.requests(), &self.ledger.entries)
+        let requests = self.receiver.requests();
+        let orphans = self.receiver.requests_of(|visitor| {
+            let ended = self.howk.ended_at(&visitor.sender).filter(|ended| *ended >= visitor.at);
+            ended.is_some_and(|ended| ended.since(visitor.at) <= recorded_within)
+        });
+        balance(accepted, Books { requests: &requests, orphans: &orphans, entries: &self.ledger.entries })
     }
 
     /// Posts webhooks, each until it is accepted.
@@ -133,8 +146,7 @@ impl Stage {
     pub async fn settle(&mut self, accepted: &[Accepted]) -> Balance {
         self.wait_for_the_end(accepted).await;
         self.wait_for_rest().await;
-        self.ledger.read_on().await.unwrap();
-        let balance = balance(accepted, &self.receiver.requests(), &self.ledger.entries);
+        let balance = self.balance(accepted, RECORDED_WITHIN).await;
         assert!(balance.mistakes.is_empty(), "{:#?}", balance.mistakes);
         balance
     }

@@ -1,10 +1,15 @@
 //! howk as servers without Lambda: the built `howk-dev`, in so many processes.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use clock_system::SystemClock;
+use delivery::ports::time::Clock;
+use domain::Timestamp;
 use log_kafka::TopicNames;
 use parking_lot::Mutex;
 
@@ -83,12 +88,23 @@ pub struct Servers {
     places: Vec<Place>,
     brokers: String,
     redis: String,
+    /// By name: lives that are over. A life ends before its entry is made, so the time is late rather than early.
+    ended: Mutex<BTreeMap<String, Timestamp>>,
+    lives: AtomicU32,
 }
 
 #[derive(Debug)]
 struct Place {
     port: u16,
-    process: Mutex<Option<Child>>,
+    process: Mutex<Option<Running>>,
+}
+
+/// One life of a server.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    /// What it calls itself in its requests.
+    name: String,
 }
 
 impl Servers {
@@ -124,6 +140,8 @@ impl Servers {
             places: (0..setup.count).map(place).collect(),
             brokers: pair.brokers(),
             redis: pair.redis(),
+            ended: Mutex::default(),
+            lives: AtomicU32::new(0),
             setup,
         }
     }
@@ -150,7 +168,7 @@ impl Servers {
 
     /// The id of a server's process, if it runs.
     pub fn process(&self, process: usize) -> Option<u32> {
-        self.places[process].process.lock().as_ref().map(Child::id)
+        self.places[process].process.lock().as_ref().map(|running| running.child.id())
     }
 
     /// What a server has logged in all its lives.
@@ -182,12 +200,13 @@ impl Installation for Servers {
     fn signal(&self, process: usize, what: Signal) {
         let mut place = self.places[process].process.lock();
         let Some(running) = place.as_mut() else { return };
-        signal(running.id(), what);
+        signal(running.child.id(), what);
         if matches!(what, Signal::Kill | Signal::Terminate) {
             // The place is free while it ends, which may take its time.
             let mut running = place.take().unwrap();
             drop(place);
-            running.wait().unwrap();
+            running.child.wait().unwrap();
+            self.note_end(&running);
         }
     }
 
@@ -202,17 +221,19 @@ impl Installation for Servers {
             ("HOWK_KAFKA_TOPICS_STATE", topics.state),
             ("HOWK_KAFKA_TOPICS_SCRIPTS", topics.scripts),
         ];
+        let name = format!("howk-{process}-{}", self.lives.fetch_add(1, Ordering::Relaxed));
         let child = Command::new(&self.binary)
             .args(["--port", &place.port.to_string(), "--kafka", &self.brokers, "--redis", &self.redis])
             .env_clear()
             .envs(names)
             .env("HOWK_KAFKA_CONSUMER_GROUP", self.setup.group())
             .env("HOWK_SECRETS_KEY", SECRETS_KEY)
+            .env("HOWK_DELIVERY_USER_AGENT", &name)
             .envs(self.setup.settings.iter().map(|(name, value)| (name, value)))
             .stderr(self.log_file(process))
             .spawn()
             .unwrap();
-        *place.process.lock() = Some(child);
+        *place.process.lock() = Some(Running { child, name });
     }
 
     fn keep_up(&self) {
@@ -226,13 +247,26 @@ impl Installation for Servers {
             }
         }
     }
+
+    fn ended_at(&self, sender: &str) -> Option<Timestamp> {
+        self.ended.lock().get(sender).copied()
+    }
 }
 
 impl Servers {
     /// Whether a server has ended by itself.
     fn has_ended(&self, process: usize) -> bool {
         let mut place = self.places[process].process.lock();
-        place.as_mut().is_some_and(|running| running.try_wait().unwrap().is_some())
+        let Some(running) = place.as_mut() else { return false };
+        let has_ended = running.child.try_wait().unwrap().is_some();
+        if has_ended {
+            self.note_end(running);
+        }
+        has_ended
+    }
+
+    fn note_end(&self, running: &Running) {
+        self.ended.lock().insert(running.name.clone(), SystemClock.now());
     }
 }
 

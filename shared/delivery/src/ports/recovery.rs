@@ -16,6 +16,16 @@ pub struct Epoch {
     pub replayed: u64,
 }
 
+/// How much is replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// Everything.
+    #[default]
+    All,
+    /// What waits, although the mark is there.
+    Waiting,
+}
+
 /// How far a rebuild has come: the next offset of each partition, and which topic is being read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
@@ -27,6 +37,10 @@ pub struct Cursor {
     pub ends: Vec<u64>,
     /// Records replayed so far.
     pub replayed: u64,
+    /// How much is replayed.
+    pub scope: Scope,
+    /// When that began.
+    pub begun_at: Timestamp,
 }
 
 /// The rebuild's lock, cursor and mark.
@@ -40,7 +54,7 @@ pub trait Recovery: Send + Sync {
     /// A [`Fault`] when the store cannot be asked.
     async fn epoch(&self) -> Result<Option<Epoch>, Fault>;
 
-    /// Takes or renews the lock until `until`; `None` when somebody else holds it.
+    /// Takes or renews the lock until `until`, which gives it back when that is `now`; `None` when somebody else holds it.
     ///
     /// # Errors
     /// A [`Fault`] when the store cannot be asked.

@@ -93,6 +93,7 @@ circuit_breaker.on_store_failure open
 scheduler.poll_interval 500ms
 scheduler.batch_size 100
 scheduler.lock_timeout 1m
+reconciler.sweep_interval 15m
 ttl.circuit_state_ttl 2d
 ttl.status_ttl 2d
 ttl.stats_ttl 3d

@@ -1,13 +1,13 @@
 //! Port `recovery` on Redis: the mark, the rebuild's lock and cursor, the fingerprint.
 //!
-//! Shapes: the mark is `number completed_at replayed`, the cursor `phase replayed offsets ends`, both lists parted by
-//! commas and `-` when empty.
+//! Shapes: the mark is `number completed_at replayed`, the cursor `phase replayed offsets ends scope begun_at`, both lists
+//! parted by commas and `-` when empty, the scope `all` or `waiting`.
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use delivery::Fault;
-use delivery::ports::recovery::{Cursor, Epoch, Recovery};
+use delivery::ports::recovery::{Cursor, Epoch, Recovery, Scope};
 use domain::{EndpointHash, Fence, Owner, Timestamp, Waiting};
 
 use crate::keys::{DUE_SHARDS, fnv};
@@ -28,14 +28,26 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
 }
 
 fn cursor_line(cursor: &Cursor) -> String {
-    format!("{} {} {} {}", cursor.phase, cursor.replayed, list(&cursor.offsets), list(&cursor.ends))
+    let scope = match cursor.scope {
+        Scope::All => "all",
+        Scope::Waiting => "waiting",
+    };
+    let (offsets, ends) = (list(&cursor.offsets), list(&cursor.ends));
+    format!("{} {} {offsets} {ends} {scope} {}", cursor.phase, cursor.replayed, cursor.begun_at.as_ms())
 }
 
 /// A cursor that cannot be read is as good as lost: the rebuild begins anew.
 fn cursor(line: &str) -> Option<Cursor> {
     let mut words = line.split(' ');
     let (phase, replayed) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-    Some(Cursor { phase, replayed, offsets: numbers(words.next()?)?, ends: numbers(words.next()?)? })
+    let (offsets, ends) = (numbers(words.next()?)?, numbers(words.next()?)?);
+    let scope = match words.next()? {
+        "all" => Scope::All,
+        "waiting" => Scope::Waiting,
+        _ => return None,
+    };
+    let begun_at = Timestamp::from_ms(words.next()?.parse().ok()?);
+    Some(Cursor { phase, offsets, ends, replayed, scope, begun_at })
 }
 
 fn epoch_line(epoch: &Epoch) -> String {
@@ -140,13 +152,21 @@ mod tests {
 
     #[test]
     fn lines_come_back_and_broken_ones_are_lost() {
-        let far = Cursor { phase: 1, offsets: vec![7, 0], ends: Vec::new(), replayed: 9 };
-        assert_eq!(cursor_line(&far), "1 9 7,0 -");
+        let begun_at = Timestamp::from_ms(4);
+        let far = Cursor {
+            phase: 1,
+            offsets: vec![7, 0],
+            replayed: 9,
+            scope: Scope::Waiting,
+            begun_at,
+            ..Cursor::default()
+        };
+        assert_eq!(cursor_line(&far), "1 9 7,0 - waiting 4");
         for cursor_of in [Cursor::default(), far] {
             assert_eq!(cursor(&cursor_line(&cursor_of)), Some(cursor_of));
         }
         let mark = Epoch { number: 3, completed_at: Timestamp::from_ms(5), replayed: 8 };
         assert_eq!(epoch(&epoch_line(&mark)), Some(mark));
-        assert_eq!((cursor(""), cursor("1 2 x -"), epoch("1 2"), epoch("")), (None, None, None, None));
+        assert_eq!((cursor(""), cursor("1 2 x - all 4"), epoch("1 2"), epoch("")), (None, None, None, None));
     }
 }

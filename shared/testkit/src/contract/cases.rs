@@ -172,6 +172,7 @@ macro_rules! contract_tests {
             one_of_64_gets_the_lock,
             a_renewal_keeps_fence_and_cursor,
             an_expired_lock_is_taken_over_with_its_cursor,
+            a_lock_that_is_given_back_is_free_at_once,
             a_stale_fence_moves_nothing,
             a_completed_rebuild_leaves_its_mark,
             the_fingerprint_knows_no_order,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use delivery::ports::recovery::{Cursor, Epoch};
+use delivery::ports::recovery::{Cursor, Epoch, Scope};
 use delivery::ports::schedule::Lease;
 use domain::{Fence, Owner, Waiting, Write};
 
@@ -31,7 +31,8 @@ async fn fingerprint(store: &Store) -> u64 {
 }
 
 fn far() -> Cursor {
-    Cursor { phase: 1, offsets: vec![7, 0, 9], ends: vec![8, 0, 12], replayed: 16 }
+    let (offsets, ends) = (vec![7, 0, 9], vec![8, 0, 12]);
+    Cursor { phase: 1, offsets, ends, replayed: 16, scope: Scope::Waiting, begun_at: at(5) }
 }
 
 fn mark() -> Epoch {
@@ -69,6 +70,16 @@ pub async fn an_expired_lock_is_taken_over_with_its_cursor(store: &Store) {
     assert!(advance(store, fence, &far()).await);
     assert_eq!(lock(store, "b", (99, 200)).await, None);
     let (second, cursor) = locked(store, "b", (100, 200)).await;
+    assert_eq!(cursor, far());
+    assert!(second > fence, "fences count up: {fence:?}, {second:?}");
+}
+
+/// "which gives it back when that is `now`": whoever asks next has it, from where it was left.
+pub async fn a_lock_that_is_given_back_is_free_at_once(store: &Store) {
+    let (fence, _) = locked(store, "a", (0, 100)).await;
+    assert!(advance(store, fence, &far()).await);
+    assert_eq!(locked(store, "a", (50, 50)).await, (fence, far()));
+    let (second, cursor) = locked(store, "b", (50, 150)).await;
     assert_eq!(cursor, far());
     assert!(second > fence, "fences count up: {fence:?}, {second:?}");
 }
