@@ -128,7 +128,8 @@ impl DeadLetterDesk {
         let records = leased.iter().map(|(_, dispatch)| Record::Dispatch(Lane::Fast, dispatch.clone())).collect();
         self.log.publish(records).await?;
         let statuses = leased.iter().map(|(entry, dispatch)| {
-            Write::Merge(Status::pending(entry.id.clone(), entry.config_id.clone(), dispatch.number, now))
+            let status = Status::pending(entry.id.clone(), entry.config_id.clone(), dispatch.number, now);
+            Write::Merge(Status { life: dispatch.replayed_from, ..status })
         });
         self.hot.close(statuses.collect()).await?;
         for (entry, _) in &leased {

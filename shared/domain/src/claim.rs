@@ -2,7 +2,7 @@
 //!
 //! The stores apply [`ClaimState::take`] atomically; a Redis script mirrors it, and the contract suite holds both equal.
 
-use crate::status::Next;
+use crate::status::{Next, Status};
 use crate::time::Timestamp;
 
 /// Who holds a claim: unique to one invocation of one process.
@@ -95,6 +95,16 @@ impl ClaimState {
         self.fence = Fence(self.fence.0.saturating_add(1).max(now.as_ms()));
         self.held = Some((request.dispatch, request.owner.clone(), request.until));
         ClaimFact::Taken { fence: self.fence, takeover }
+    }
+
+    /// Goes by what is known of the webhook now. An end puts the claim of whoever still works on that life out of the way.
+    pub fn follow(&mut self, status: &Status) {
+        self.settled = status.settled();
+        self.terminal = status.phase.is_terminal();
+        self.next = status.next;
+        if self.terminal {
+            self.held = None;
+        }
     }
 
     /// Gives a claim back; a stale fence changes nothing.

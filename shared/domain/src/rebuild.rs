@@ -62,6 +62,7 @@ fn waiting_status(waiting: &Waiting) -> Status {
     let webhook = &dispatch.webhook;
     let settled = dispatch.number.saturating_sub(1);
     Status {
+        life: dispatch.replayed_from,
         phase: if waiting.reason.is_parked() { Phase::Parked } else { Phase::Waiting },
         attempts: dispatch.attempt.saturating_sub(1),
         next: Some(Next { due: waiting.due, attempt: dispatch.attempt }),

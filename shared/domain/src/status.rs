@@ -1,4 +1,9 @@
-//! What is known of one webhook, ordered by (dispatch, phase) so that merging needs no clocks (ST-1).
+//! What is known of one webhook, ordered by (life, whether it ended, dispatch, phase) so that merging needs no clocks (ST-1).
+//!
+//! An end outranks every later dispatch of its life: after a loss of the store a record of the log can be worked on again
+//! although its webhook had ended, and what comes of that must not hide the end. Only a replay, a new life, does.
+
+use std::cmp::Ordering;
 
 use crate::id::{ConfigId, WebhookId};
 use crate::time::Timestamp;
@@ -46,8 +51,10 @@ pub struct Next {
 }
 
 /// What is known of one webhook.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
+    /// The dead-lettered dispatch that this life began from; 0 in the first life.
+    pub life: u64,
     /// The dispatch that this is about. 1-based.
     pub dispatch: u64,
     /// How far it has come.
@@ -74,6 +81,7 @@ impl Status {
     /// The status of a webhook that has just been handed over as `dispatch`, no request made since.
     pub fn pending(id: WebhookId, config_id: ConfigId, dispatch: u64, now: Timestamp) -> Self {
         Self {
+            life: 0,
             dispatch,
             phase: Phase::Pending,
             attempts: 0,
@@ -107,10 +115,29 @@ impl Status {
     /// The further one of two statuses of one webhook. Commutative, associative and idempotent (ST-1).
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
-        // The derived order begins with (dispatch, phase); the other fields only make it total.
         let updated_at = self.updated_at.max(other.updated_at);
         let further = if other > self { other } else { self };
         Self { updated_at, ..further }
+    }
+}
+
+impl Ord for Status {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // How far it is; what comes behind only makes the order total.
+        let place = |status: &Self| (status.life, status.phase.is_terminal(), status.dispatch, status.phase);
+        let made = |status: &Self| (status.attempts, status.next, status.last_attempt_at, status.last_status);
+        let of = |status: &Self| (place(status), made(status));
+        let tie = |status: &Self| (status.updated_at, status.config_id.clone(), status.id.clone());
+        of(self)
+            .cmp(&of(other))
+            .then_with(|| self.last_error.cmp(&other.last_error))
+            .then_with(|| tie(self).cmp(&tie(other)))
+    }
+}
+
+impl PartialOrd for Status {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -157,11 +184,11 @@ mod tests {
     fn any_status() -> impl Strategy<Value = Status> {
         let phases =
             [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Parked, Phase::Delivered, Phase::Dead];
-        (1_u64..4, 0_usize..6, 0_u32..3, 0_u64..3, proptest::option::of(200_u16..203)).prop_map(
-            move |(dispatch, phase, attempts, at, last_status)| Status {
+        (0_u64..2, 1_u64..4, 0_usize..6, 0_u64..3, proptest::option::of(200_u16..203)).prop_map(
+            move |(life, dispatch, phase, at, last_status)| Status {
+                life,
                 dispatch,
                 phase: phases[phase],
-                attempts,
                 last_status,
                 updated_at: Timestamp::from_ms(at),
                 ..Status::pending(
@@ -182,6 +209,14 @@ mod tests {
             prop_assert_eq!(merge(&merge(&a, &b), &c), merge(&a, &merge(&b, &c)));
             prop_assert_eq!(merge(&a, &a), a.clone());
             prop_assert!(merge(&a, &b).updated_at >= a.updated_at, "updated_at never goes back");
+        }
+
+        #[test]
+        fn st_1_nothing_but_a_replay_outranks_an_end(a in any_status(), b in any_status()) {
+            let merged = a.clone().merge(b.clone());
+            let ended = [&a, &b].into_iter().any(|one| one.phase.is_terminal() && one.life == merged.life);
+            prop_assert_eq!(merged.phase.is_terminal(), ended);
+            prop_assert_eq!(merged.life, a.life.max(b.life));
         }
     }
 }

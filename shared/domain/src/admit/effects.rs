@@ -118,5 +118,6 @@ fn waiting_status(situation: &Situation<'_>, waiting: &Waiting, phase: Phase) ->
 fn status_before(situation: &Situation<'_>, dispatch: u64) -> Status {
     let webhook = &situation.dispatch.webhook;
     let status = Status::pending(webhook.id.clone(), webhook.config_id.clone(), dispatch, situation.moment.now);
-    Status { attempts: situation.dispatch.attempt.saturating_sub(1), ..status }.after(situation.dispatch)
+    let (life, attempts) = (situation.dispatch.replayed_from, situation.dispatch.attempt.saturating_sub(1));
+    Status { life, attempts, ..status }.after(situation.dispatch)
 }

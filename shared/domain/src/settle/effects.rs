@@ -151,6 +151,7 @@ impl Finished<'_> {
         let dispatch = self.situation.dispatch;
         let webhook = &dispatch.webhook;
         Status {
+            life: dispatch.replayed_from,
             phase,
             attempts: dispatch.attempt,
             last_attempt_at: Some(self.situation.moment.now),

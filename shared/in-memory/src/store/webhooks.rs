@@ -62,9 +62,7 @@ impl Entry {
             None => status,
         };
         let ended = merged.phase.is_terminal() && !self.claim.terminal;
-        self.claim.settled = self.claim.settled.max(merged.settled());
-        self.claim.terminal = merged.phase.is_terminal();
-        self.claim.next = merged.next;
+        self.claim.follow(&merged);
         self.status = Some(merged);
         ended
     }

@@ -33,6 +33,7 @@ macro_rules! contract_tests {
             an_owner_takes_its_own_claim_again,
             fences_are_at_least_the_time,
             a_settled_dispatch_is_a_duplicate,
+            an_end_outranks_what_a_loss_let_happen_after_it,
             a_duplicate_learns_what_follows_it_exactly,
             a_stale_fence_settles_nothing,
             settling_twice_is_settling_once,

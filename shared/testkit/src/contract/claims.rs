@@ -72,6 +72,26 @@ pub async fn a_settled_dispatch_is_a_duplicate(store: &Store) {
     assert!(matches!(second.claim, ClaimFact::Taken { takeover: false, .. }), "{:?}", second.claim);
 }
 
+/// ST-1, CL-1: after a loss, a record was worked on again whose webhook had ended. That hides neither the end, once it is
+/// known again, nor a replay.
+pub async fn an_end_outranks_what_a_loss_let_happen_after_it(store: &Store) {
+    let first = dispatch();
+    let dead = status(&first, Phase::Dead);
+    store.write(Write::Merge(status(&numbered(&first, 2), Phase::Parked))).await;
+    store.take(&numbered(&first, 3), "a").await;
+    store.write(Write::Merge(dead.clone())).await;
+    assert_eq!(store.status(&first.webhook.id).await, Some(dead));
+    for number in 1..=4 {
+        assert_eq!(store.open(&numbered(&first, number), "b").await.claim, ENDED);
+    }
+    let replay = first.replay(at(50));
+    let again = status(&replay, Phase::Pending);
+    store.write(Write::Merge(again.clone())).await;
+    assert_eq!(store.status(&first.webhook.id).await, Some(again));
+    let claim = store.open(&replay, "b").await.claim;
+    assert!(matches!(claim, ClaimFact::Taken { takeover: false, .. }), "{claim:?}");
+}
+
 /// `Duplicate::next`: what follows is told for exactly the settled dispatch, not for one before it.
 pub async fn a_duplicate_learns_what_follows_it_exactly(store: &Store) {
     let third = numbered(&dispatch(), 3);

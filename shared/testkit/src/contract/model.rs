@@ -28,9 +28,7 @@ impl Known {
             Some(known) => known.merge(status.clone()),
             None => status.clone(),
         };
-        self.claim.settled = self.claim.settled.max(merged.settled());
-        self.claim.terminal = merged.phase.is_terminal();
-        self.claim.next = merged.next;
+        self.claim.follow(&merged);
         self.status = Some(merged);
     }
 
@@ -85,6 +83,10 @@ impl Walk<'_> {
         Dispatch { replayed_from, ..numbered(&self.first, near.max(1)) }
     }
 
+    fn life(&self) -> u64 {
+        self.known.status.as_ref().map_or(0, |status| status.life)
+    }
+
     fn any_fence(&self) -> Fence {
         match self.random.below(8) {
             0 => Fence(at(self.now_ms).as_ms() + self.random.below(3)),
@@ -99,7 +101,13 @@ impl Walk<'_> {
         let number = self.known.claim.settled + self.random.below(3);
         let later = Dispatch { attempt: 1, ..numbered(&self.first, number.max(1)) };
         let next = status(&later, phase).next.map(|next| domain::Next { due: at(self.now_ms + 100), ..next });
-        Status { next, updated_at: at(self.now_ms), ..status(&later, phase) }
+        // Mostly of this life, now and then of the one before or of a replay.
+        let life = match (self.random.below(6), self.life()) {
+            (0, _) => self.known.claim.settled,
+            (1, life) => life.saturating_sub(1),
+            (_, life) => life,
+        };
+        Status { life, next, updated_at: at(self.now_ms), ..status(&later, phase) }
     }
 
     async fn take(&mut self) {

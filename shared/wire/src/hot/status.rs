@@ -1,8 +1,8 @@
 //! A status: field of `{wh:<id>}`, whose key says the webhook's id.
 //!
-//! Shape: `dispatch rank attempts due attempt last_attempt_at last_status updated_at config_id last_error`, where due and
-//! attempt are those of what follows. Rank is the phase's place in the order of life, 0 to 5: a Redis script orders two
-//! statuses by the first two numbers (ST-1).
+//! Shape: `life ended dispatch rank attempts due attempt last_attempt_at last_status updated_at config_id last_error`, where
+//! due and attempt are those of what follows. Ended is 1 in a terminal phase, rank the phase's place in the order of life, 0
+//! to 5: a Redis script orders two statuses by the first numbers (ST-1).
 
 use domain::{ConfigId, Next, Phase, Status, WebhookId};
 
@@ -12,10 +12,11 @@ use crate::unreadable::Unreadable;
 
 /// Writes a status without its id.
 pub fn encode(status: &Status) -> String {
-    let Status { dispatch, attempts, config_id, .. } = status;
+    let Status { life, dispatch, attempts, config_id, .. } = status;
+    let ended = u8::from(status.phase.is_terminal());
     let updated_at_ms = status.updated_at.as_ms();
     format!(
-        "{dispatch} {} {attempts} {} {} {} {} {updated_at_ms} {config_id} {}",
+        "{life} {ended} {dispatch} {} {attempts} {} {} {} {} {updated_at_ms} {config_id} {}",
         rank(status.phase),
         line::time(status.next.map(|next| next.due)),
         line::word(status.next.map(|next| next.attempt)),
@@ -31,9 +32,10 @@ pub fn encode(status: &Status) -> String {
 /// An [`Unreadable`] that says what is wrong.
 pub fn decode(id: &WebhookId, text: &str) -> Result<Status, Unreadable> {
     let mut line = Line::of("status", text);
-    let dispatch = line.number()?;
+    let (life, _ended, dispatch) = (line.number()?, line.flag()?, line.number()?);
     let phase = phase(&mut line)?;
     Ok(Status {
+        life,
         dispatch,
         phase,
         attempts: line.number()?,

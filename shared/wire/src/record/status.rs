@@ -3,6 +3,7 @@
 use domain::{ConfigId, Next, Phase, Status, WebhookId};
 use serde::{Deserialize, Serialize};
 
+use super::dispatch::is_zero;
 use crate::code::Code;
 use crate::time::Time;
 use crate::unreadable::Unreadable;
@@ -10,6 +11,8 @@ use crate::unreadable::Unreadable;
 /// The fields, in the order of writing.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StatusValue {
+    #[serde(default, skip_serializing_if = "is_zero")]
+    replayed_from: u64,
     dispatch: u64,
     phase: String,
     attempts: u32,
@@ -33,6 +36,7 @@ struct NextValue {
 impl StatusValue {
     pub(super) fn of(status: &Status) -> Self {
         Self {
+            replayed_from: status.life,
             dispatch: status.dispatch,
             phase: status.phase.code().to_owned(),
             attempts: status.attempts,
@@ -46,6 +50,7 @@ impl StatusValue {
 
     pub(super) fn into_status(self, id: WebhookId, config_id: ConfigId) -> Result<Status, Unreadable> {
         Ok(Status {
+            life: self.replayed_from,
             dispatch: self.dispatch,
             phase: Phase::read(&self.phase)?,
             attempts: self.attempts,

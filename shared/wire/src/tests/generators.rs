@@ -116,18 +116,18 @@ pub(super) fn next() -> impl Strategy<Value = Next> {
 }
 
 pub(super) fn status() -> impl Strategy<Value = Status> {
-    let whose = (id(), config(), any::<u64>(), time());
+    let whose = (id(), config(), (any::<u64>(), any::<u64>()), time());
     let last = (of(time()), of(any::<u16>()), of(text()));
     (whose, member::<Phase>(), any::<u32>(), of(next()), last).prop_map(
         |(
-            (id, config_id, dispatch, updated_at),
+            (id, config_id, (life, dispatch), updated_at),
             phase,
             attempts,
             next,
             (last_attempt_at, last_status, last_error),
         )| {
             let pending = Status::pending(id, config_id, dispatch, updated_at);
-            Status { phase, attempts, next, last_attempt_at, last_status, last_error, ..pending }
+            Status { life, phase, attempts, next, last_attempt_at, last_status, last_error, ..pending }
         },
     )
 }

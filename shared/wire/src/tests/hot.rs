@@ -126,7 +126,7 @@ fn a_broken_line_is_named() {
         (hot::claim::decode("1 2 0 - - 4 - -").err(), "claim: half of the claim is missing"),
         (hot::claim::decode("1 2 0 9 - - - -").err(), "claim: half of what follows is missing"),
         (hot::attempt::decode("1 2 first 3 4 200 oops").err(), "attempt: the text does not begin with +"),
-        (hot::status::decode(&samples::id(), "1 6 0").err(), "status: unknown phase"),
+        (hot::status::decode(&samples::id(), "0 0 1 6 0").err(), "status: unknown phase"),
     ];
     for (found, told) in cases {
         assert_eq!(found.map(|error| error.to_string()).as_deref(), Some(told));
