@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use domain::{Record, TraceParent, Webhook};
 use enqueue::Front;
@@ -11,10 +12,12 @@ use http_api::{Api, ApiLimits, Auth, Health};
 use lambda_http::aws_lambda_events::encodings::Body;
 use lambda_http::http::Response;
 use lambda_http::request::LambdaRequest;
+use lambda_kit::Invoked;
 use serde_json::{Value, json as value};
 
-use crate::URL;
+use crate::{MINUTE, URL};
 
+const MARGIN: Duration = Duration::from_secs(1);
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 fn front(world: &World) -> Front {
@@ -35,7 +38,7 @@ fn front(world: &World) -> Front {
         auth: Auth::None,
         metrics: Arc::new(String::new),
     });
-    Front { router, tally: Arc::clone(&system.tally) }
+    Front { router, tally: Arc::clone(&system.tally), clock: Arc::clone(&system.release.clock) }
 }
 
 /// A request in payload format 2.0, which HTTP APIs and function URLs share.
@@ -57,7 +60,11 @@ fn event(method: &str, path: &str, headers: &Value, body: Option<&str>) -> Strin
 fn ask(world: &mut World, event: &str) -> (u16, String) {
     let request: LambdaRequest = serde_json::from_str(event).unwrap();
     let front = front(world);
-    let answer: Response<Body> = world.run(async move { front.answer(request.into()).await });
+    let invoked = Invoked::lasting_until(world.now().plus(MINUTE), MARGIN);
+    read(&world.run(async move { front.answer(request.into(), invoked).await }))
+}
+
+fn read(answer: &Response<Body>) -> (u16, String) {
     let body = match answer.body() {
         Body::Text(text) => text.clone(),
         Body::Binary(bytes) => String::from_utf8(bytes.clone()).unwrap(),
@@ -74,6 +81,20 @@ fn accepted(world: &World) -> Vec<Arc<Webhook>> {
             _ => None,
         })
         .collect()
+}
+
+/// P13: a log that does not answer costs neither the environment nor the caller's answer.
+#[test]
+fn p13_a_request_is_answered_before_the_invocation_ends() {
+    let mut world = World::new(1, settings());
+    let never = axum::Router::new().fallback(|| std::future::pending::<()>());
+    let (front, began_at) = (Front { router: never, ..front(&world) }, world.now());
+    let invoked = Invoked::lasting_until(began_at.plus(Duration::from_secs(15)), MARGIN);
+    let request: LambdaRequest = serde_json::from_str(&event("POST", "/webhooks", &value!({}), Some("{}"))).unwrap();
+    let answer = world.run(async move { front.answer(request.into(), invoked).await });
+    assert_eq!((answer.status().as_u16(), world.now().since(began_at)), (503, Duration::from_secs(14)));
+    assert!(answer.headers().contains_key("retry-after"));
+    assert!(read(&answer).1.contains("repeat the request"), "{answer:?}");
 }
 
 #[test]

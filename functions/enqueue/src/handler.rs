@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::{Response, StatusCode};
+use delivery::ports::time::Clock;
 use delivery::tally::StatsTally;
+use futures::future::{Either, select};
 use lambda_http::{Body, Request, RequestExt, Service, service_fn};
-use lambda_kit::Kit;
+use lambda_kit::{Invoked, Kit};
 use tower::ServiceExt;
 
 /// How long the statistics may hold up the answer.
@@ -17,12 +19,20 @@ const STATS_PATIENCE: Duration = Duration::from_millis(500);
 const ANSWER_BYTES_MAX: usize = 6 * 1024 * 1024;
 
 /// Answers requests.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Front {
     /// The HTTP interface.
     pub router: Router,
     /// What was counted.
     pub tally: Arc<StatsTally>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for Front {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Front").field("router", &self.router).finish_non_exhaustive()
+    }
 }
 
 impl Front {
@@ -41,18 +51,24 @@ impl Front {
         service_fn(move |request: Request| {
             let (front, kit) = (self.clone(), kit.clone());
             async move {
-                let request_id = request.lambda_context_ref().map(|context| context.request_id.clone());
-                let answer = front.answer(request).await;
+                let context = request.lambda_context_ref().cloned().unwrap_or_default();
+                let invoked = Invoked::of(&context, kit.clock.now(), &kit.settings.lambda);
+                let answer = front.answer(request, invoked).await;
                 front.tally.flush_within(&*kit.clock, STATS_PATIENCE).await;
-                kit.flush_metrics(&request_id.unwrap_or_default());
+                kit.flush_metrics(&context.request_id);
                 Ok(answer)
             }
         })
     }
 
-    /// Answers one request.
-    pub async fn answer(&self, request: Request) -> Response<Body> {
-        let Ok(answer) = self.router.clone().oneshot(request).await;
+    /// Answers one request, and in time: an environment that runs into its end is killed, and its caller learns nothing.
+    /// What was late may have been accepted all the same; a caller that repeats it with its idempotency key doubles nothing.
+    pub async fn answer(&self, request: Request, invoked: Invoked) -> Response<Body> {
+        let left = invoked.until.since(self.clock.now());
+        let answer = match select(self.router.clone().oneshot(request), self.clock.sleep(left)).await {
+            Either::Left((Ok(answer), _)) => answer,
+            Either::Right(((), _)) => http_api::late(),
+        };
         let (parts, body) = answer.into_parts();
         let Ok(bytes) = axum::body::to_bytes(body, ANSWER_BYTES_MAX).await else {
             let mut too_large = Response::new(Body::Empty);

@@ -43,5 +43,5 @@ pub async fn wire(kit: &Kit) -> Result<Front, StartError> {
         auth: wiring::api::auth(settings)?,
         metrics: Arc::new(|| "# The metrics of the functions are in CloudWatch, namespace howk.\n".to_owned()),
     });
-    Ok(Front { router, tally: built.tally })
+    Ok(Front { router, tally: built.tally, clock: Arc::clone(&kit.clock) })
 }

@@ -134,7 +134,7 @@ impl Commits {
     fn flush(&self, consumer: &BaseConsumer<Member>, topic: &str) -> Result<(), Fault> {
         let failed = |error| fault::of(format!("nothing was committed of {topic}"), error);
         let mut wanted = std::mem::take(&mut *self.wanted.lock());
-        wanted.retain(|partition, _| consumer.context().has(*partition));
+        wanted.retain(|partition, offset| consumer.context().may_commit(*partition, *offset));
         if wanted.is_empty() {
             return Ok(());
         }

@@ -78,7 +78,7 @@ pub trait Feed: Send + Sync {
     /// A [`Fault`] when the log cannot be read; asking again is safe.
     async fn next(&self, max: usize) -> Result<Vec<LogRecord>, Fault>;
 
-    /// Commits everything before `position` of its partition.
+    /// Commits everything before `position` of its partition, and never moves the group back.
     ///
     /// # Errors
     /// A [`Fault`] when the commit did not happen; the records may come again.

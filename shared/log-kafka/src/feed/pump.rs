@@ -1,13 +1,13 @@
 //! The thread of a member: it polls the client and fills the inbox.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use delivery::ports::time::Clock;
-use domain::Topic;
+use domain::{Position, Topic};
 use rdkafka::ClientContext;
 use rdkafka::client::OAuthToken;
 use rdkafka::config::RDKafkaLogLevel;
@@ -25,11 +25,12 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long the inbox may be full before the partitions pause. Pausing throws away what was fetched.
 const FULL_MAX: Duration = Duration::from_millis(200);
 
-/// Takes the client's reports, and keeps the partitions that the member has.
+/// Takes the client's reports, and keeps the partitions that the member has, each with the offset of the first record that
+/// came of it since it did.
 pub(super) struct Member {
     reports: Reports,
     inbox: Arc<Inbox>,
-    partitions: parking_lot::Mutex<BTreeSet<u32>>,
+    partitions: parking_lot::Mutex<BTreeMap<u32, Option<u64>>>,
 }
 
 impl Member {
@@ -37,9 +38,17 @@ impl Member {
         Self { reports: Reports::new(config), inbox, partitions: parking_lot::Mutex::default() }
     }
 
-    /// Whether the member has a partition.
-    pub(super) fn has(&self, partition: u32) -> bool {
-        self.partitions.lock().contains(&partition)
+    /// Whether a commit up to `offset` is the member's to make: the partition is its own, and what it began with comes
+    /// before. A commit from the time before a partition went away and came back could move the group back otherwise.
+    pub(super) fn may_commit(&self, partition: u32, offset: u64) -> bool {
+        let first = self.partitions.lock().get(&partition).copied().flatten();
+        first.is_some_and(|first| offset > first)
+    }
+
+    fn note(&self, position: Position) {
+        if let Some(first) = self.partitions.lock().get_mut(&position.partition) {
+            first.get_or_insert(position.offset);
+        }
     }
 }
 
@@ -67,13 +76,13 @@ impl ConsumerContext for Member {
     fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         let Rebalance::Revoke(revoked) = rebalance else { return };
         let revoked = partitions_of(revoked);
-        self.partitions.lock().retain(|partition| !revoked.contains(partition));
+        self.partitions.lock().retain(|partition, _| !revoked.contains(partition));
         self.inbox.revoke(|partition| revoked.contains(&partition));
     }
 
     fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         if let Rebalance::Assign(assigned) = rebalance {
-            self.partitions.lock().extend(partitions_of(assigned));
+            self.partitions.lock().extend(partitions_of(assigned).into_iter().map(|partition| (partition, None)));
         }
     }
 }
@@ -117,6 +126,7 @@ impl Pump {
         match self.consumer.poll(patience) {
             Some(Ok(message)) => {
                 let read = record::read(self.topic, &message, self.clock.now());
+                self.consumer.context().note(read.position);
                 self.inbox.push(read, record::bytes_of(&message));
             }
             Some(Err(error)) => self.inbox.fail(fault::of("the topic was not read", error)),

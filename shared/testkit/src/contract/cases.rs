@@ -204,6 +204,7 @@ macro_rules! contract_tests {
             a_new_member_goes_on_after_what_was_committed,
             what_was_not_committed_is_handed_out_again,
             a_commit_is_exact,
+            a_commit_never_moves_back,
             two_members_see_everything,
             the_partitions_of_a_dead_member_change_hands,
             lag_counts_what_is_not_committed,

@@ -137,6 +137,25 @@ pub async fn a_commit_is_exact(under_test: &dyn LogUnderTest) {
     assert_eq!(handed_out, rest.keys().copied().collect());
 }
 
+/// "never moves the group back": a member that was slow to commit does not undo what was committed since.
+pub async fn a_commit_never_moves_back(under_test: &dyn LogUnderTest) {
+    let records = dispatches(10, 1);
+    let published = by_position(publish(&*under_test.log(), &records).await, &records);
+    let third = published.keys().nth(2).copied().expect("ten records");
+    let ninth = published.keys().nth(8).copied().expect("ten records");
+    let member = under_test.join(Topic::Pending).await;
+    collect(&member, &published).await;
+    member.commit(ninth).await.expect("the feed commits");
+    drop(member);
+    let rest: BTreeMap<_, _> = published.into_iter().filter(|(position, _)| *position >= ninth).collect();
+    for _ in 0..2 {
+        let member = under_test.join(Topic::Pending).await;
+        let handed_out = places(&collect(&member, &rest).await);
+        assert_eq!(handed_out, rest.keys().copied().collect());
+        member.commit(third).await.expect("the feed passes it over");
+    }
+}
+
 /// "one partition has one member at a time", and two members together see everything.
 pub async fn two_members_see_everything(under_test: &dyn LogUnderTest) {
     let (a, b) = (under_test.join(Topic::Pending).await, under_test.join(Topic::Pending).await);
