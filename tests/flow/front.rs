@@ -87,7 +87,7 @@ fn accepted(world: &World) -> Vec<Arc<Webhook>> {
 #[test]
 fn p13_a_request_is_answered_before_the_invocation_ends() {
     let mut world = World::new(1, settings());
-    let never = axum::Router::new().fallback(|| std::future::pending::<()>());
+    let never = axum::Router::new().fallback(std::future::pending::<()>);
     let (front, began_at) = (Front { router: never, ..front(&world) }, world.now());
     let invoked = Invoked::lasting_until(began_at.plus(Duration::from_secs(15)), MARGIN);
     let request: LambdaRequest = serde_json::from_str(&event("POST", "/webhooks", &value!({}), Some("{}"))).unwrap();

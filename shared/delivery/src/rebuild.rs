@@ -94,6 +94,7 @@ struct Run<'a> {
 }
 
 /// What became of some records.
+#[derive(Clone, Copy)]
 struct Read {
     /// Where to go on.
     next: u64,
@@ -126,8 +127,8 @@ impl Rebuild {
             return Ok(Rebuilt::Busy);
         };
         // Asked under the lock: whoever held it before may just have finished.
-        let is_whole = self.is_whole().await?;
-        let rebuilt = match self.begin_at(cursor, when, is_whole) {
+        let mark = self.recovery.epoch().await?;
+        let rebuilt = match self.begin_at(cursor, when, mark.as_ref()) {
             Some(cursor) => self.phases(&mut Run { owner, deadline, fence, cursor }).await,
             None => Ok(Rebuilt::Whole),
         };
@@ -138,10 +139,10 @@ impl Rebuild {
     }
 
     /// Where to begin, or to go on; `None` when there is nothing to do.
-    fn begin_at(&self, cursor: Cursor, when: When, is_whole: bool) -> Option<Cursor> {
+    fn begin_at(&self, cursor: Cursor, when: When, mark: Option<&Epoch>) -> Option<Cursor> {
         let now = self.clock.now();
         let begin = |scope| Some(Cursor { scope, begun_at: now, ..Cursor::default() });
-        let is_of_no_use = !is_whole && (cursor.phase > 0 || cursor.scope == Scope::Waiting);
+        let is_of_no_use = mark.is_none() && (cursor.phase > 0 || cursor.scope == Scope::Waiting);
         if when == When::Always || is_of_no_use || (cursor.phase == 0 && cursor.ends.is_empty()) {
             begin(Scope::All)
         } else if usize::try_from(cursor.phase).is_ok_and(|phase| phase < PHASES.len()) {
@@ -203,7 +204,7 @@ impl Rebuild {
             Scope::All => phase.saturating_add(1),
             Scope::Waiting => u32::try_from(PHASES.len()).unwrap_or(u32::MAX),
         };
-        run.cursor = Cursor { phase, scope, begun_at, replayed, ..Cursor::default() };
+        run.cursor = Cursor { phase, replayed, scope, begun_at, ..Cursor::default() };
         self.recovery.advance(run.fence, &run.cursor).await
     }
 

@@ -9,6 +9,7 @@ use howk_tests::rig::pair::{number, say, turn};
 use howk_tests::rig::receiver::Receiver;
 use howk_tests::rig::run::{Size, Stage, client};
 use howk_tests::rig::servers::{Servers, Setup};
+use howk_tests::rig::traces;
 
 const SERVERS: usize = 3;
 
@@ -38,6 +39,7 @@ async fn everything_accepted_ends_whatever_fails() {
     let lines: usize = (0..SERVERS).map(|server| servers.log(server).lines().count()).sum();
     say(&format!("{lines} lines of log"));
     assert_eq!(balance.accepted, size.webhooks);
+    assert_eq!(traces::undocumented_keys(&turn), Vec::<String>::new());
     let some = &balance.mistakes[..balance.mistakes.len().min(5)];
     assert!(some.is_empty(), "seed {}: {} mistakes, such as {some:#?}", size.seed, balance.mistakes.len());
 }

@@ -1,5 +1,6 @@
 //! SE-1: webhooks full of marked secrets go through failures of every kind, and none of the marks is found anywhere.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use howk_tests::rig::installation::Installation;
@@ -201,6 +202,9 @@ async fn se_1_no_secret_is_written_logged_or_answered() {
 
     let topics = servers.setup().topics();
     let topics = [topics.pending, topics.slow, topics.results, topics.deadletter, topics.state, topics.scripts];
+    let ours = traces::topics(&turn).into_iter().filter(|topic| topic.starts_with("secrets."));
+    assert_eq!(ours.collect::<BTreeSet<_>>(), topics.iter().cloned().collect(), "no topic but those of topics.json");
+    assert_eq!(traces::undocumented_keys(&turn), Vec::<String>::new());
     let (records, values) = (traces::records(&turn, &topics), traces::values(&turn));
     let answers: Vec<_> = caller.answers.iter().map(|answer| answer.clone().into_bytes()).collect();
     assert!(contains(&records, PLAIN) && contains(&values, PLAIN), "the payloads are found where they belong");

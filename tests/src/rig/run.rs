@@ -24,9 +24,9 @@ use crate::rig::receiver::Receiver;
 
 /// How long nothing may come to an end before the rest counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(90);
-/// From a request to its record: the longest request of a run, and whatever a store and a log that are back take to be
-/// used again.
-const RECORDED_WITHIN: Duration = Duration::from_secs(15);
+/// From a request to its record, at most: several faults of Kafka in a row, and a producer that gives up after 10 s each
+/// time.
+const RECORDED_WITHIN: Duration = Duration::from_mins(1);
 /// How long leases may last at rest: the longest claim, and some.
 const REST_AFTER: Duration = Duration::from_mins(1);
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -1,5 +1,6 @@
 //! Everything that howk has written to Kafka and Redis, byte for byte: what somebody who got at the disks would read.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
@@ -8,6 +9,7 @@ use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Headers, Message};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use redis::{Commands, Connection, Value};
+use store_redis::keys::DOCUMENTED;
 
 use crate::rig::pair::Pair;
 
@@ -21,6 +23,40 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// When they cannot be read.
 pub fn records(pair: &Pair, topics: &[String]) -> Vec<Vec<u8>> {
     topics.iter().flat_map(|topic| of_topic(pair, topic)).collect()
+}
+
+/// Keys of Redis that no page of the documentation names.
+///
+/// # Panics
+/// When Redis does not answer.
+pub fn undocumented_keys(pair: &Pair) -> Vec<String> {
+    let mut keys: Vec<String> = pair.connection().keys("*").unwrap();
+    keys.retain(|key| !DOCUMENTED.iter().any(|(pattern, _)| fits(pattern, key)));
+    keys
+}
+
+/// Whether a key is of a kind: what stands in `<>`, and `NN`, is anything.
+fn fits(pattern: &str, key: &str) -> bool {
+    let pattern = pattern.replace("NN", "<NN>");
+    let mut pieces = pattern.split('<').map(|piece| piece.rsplit('>').next().unwrap_or_default());
+    let Some(mut rest) = pieces.next().and_then(|first| key.strip_prefix(first)) else { return false };
+    let mut is_open = false;
+    for piece in pieces {
+        let Some((_, behind)) = rest.split_once(piece) else { return false };
+        (rest, is_open) = (behind, piece.is_empty());
+    }
+    is_open || rest.is_empty()
+}
+
+/// The topics that there are, those of Kafka itself left out.
+///
+/// # Panics
+/// When Kafka does not answer.
+pub fn topics(pair: &Pair) -> BTreeSet<String> {
+    let client: BaseConsumer = ClientConfig::new().set("bootstrap.servers", pair.brokers()).create().unwrap();
+    let metadata = client.fetch_metadata(None, PATIENCE).unwrap();
+    let names = metadata.topics().iter().map(|topic| topic.name().to_owned());
+    names.filter(|name| !name.starts_with("__")).collect()
 }
 
 fn of_topic(pair: &Pair, topic: &str) -> Vec<Vec<u8>> {
@@ -99,4 +135,20 @@ fn flatten(value: Value, found: &mut Vec<Vec<u8>>) {
 fn unpack(bytes: &[u8]) -> Option<Vec<u8>> {
     let begin = bytes.windows(ZSTD.len()).position(|window| window == ZSTD)?;
     Some(zstd::decode_all(&bytes[begin..]).unwrap())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn a_key_fits_its_own_kind() {
+        assert!(
+            fits("{due:NN}:at", "{due:07}:at") && fits("{wh:<id>}", "{wh:wh_1}") && fits("stats:<hour>", "stats:1")
+        );
+        assert!(
+            fits("{ep:<hash>}:owner:<config_id>", "{ep:0f}:owner:acme:eu") && fits("dead:configs", "dead:configs")
+        );
+        assert!(!fits("{ep:<hash>}", "{ep:0f}:owner:acme") && !fits("dead:configs", "dead:configs:more"));
+    }
 }

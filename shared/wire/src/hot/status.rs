@@ -13,10 +13,10 @@ use crate::unreadable::Unreadable;
 /// Writes a status without its id.
 pub fn encode(status: &Status) -> String {
     let Status { life, dispatch, attempts, config_id, .. } = status;
-    let ended = u8::from(status.phase.is_terminal());
     let updated_at_ms = status.updated_at.as_ms();
     format!(
-        "{life} {ended} {dispatch} {} {attempts} {} {} {} {} {updated_at_ms} {config_id} {}",
+        "{life} {} {dispatch} {} {attempts} {} {} {} {} {updated_at_ms} {config_id} {}",
+        u8::from(status.phase.is_terminal()),
         rank(status.phase),
         line::time(status.next.map(|next| next.due)),
         line::word(status.next.map(|next| next.attempt)),
@@ -32,10 +32,13 @@ pub fn encode(status: &Status) -> String {
 /// An [`Unreadable`] that says what is wrong.
 pub fn decode(id: &WebhookId, text: &str) -> Result<Status, Unreadable> {
     let mut line = Line::of("status", text);
-    let (life, _ended, dispatch) = (line.number()?, line.flag()?, line.number()?);
+    let begun_from = line.number()?;
+    // Whether it ended, which the phase says, too.
+    line.flag()?;
+    let dispatch = line.number()?;
     let phase = phase(&mut line)?;
     Ok(Status {
-        life,
+        life: begun_from,
         dispatch,
         phase,
         attempts: line.number()?,
