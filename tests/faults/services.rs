@@ -8,4 +8,5 @@ mod poison;
 mod rebuild;
 mod redis;
 mod scene;
+mod script;
 mod secrets;

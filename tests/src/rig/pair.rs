@@ -117,8 +117,7 @@ impl Pair {
     /// # Panics
     /// When it was never started.
     pub fn signal(&self, service: Service, what: Signal) {
-        let process = std::fs::read_to_string(self.folder.join(service.name()).join("pid")).unwrap();
-        signal(process.trim().parse().unwrap(), what);
+        signal(self.process(service), what);
     }
 
     /// Kills a service, and waits until it is gone.
@@ -151,17 +150,31 @@ impl Pair {
         self.first_port + 5
     }
 
-    fn services(&self, arguments: &[&str]) {
-        let done = Command::new(repository().join("localstack/services"))
+    /// The process id of a service.
+    ///
+    /// # Panics
+    /// When it was never started.
+    pub fn process(&self, service: Service) -> u32 {
+        let text = std::fs::read_to_string(self.folder.join(service.name()).join("pid")).unwrap();
+        text.trim().parse().unwrap()
+    }
+
+    /// The script of this pair, to be run.
+    pub fn script(&self, arguments: &[&str]) -> Command {
+        let mut script = Command::new(repository().join("localstack/services"));
+        script
             .args(arguments)
             .env_remove("HOWK_KAFKA_BROKERS")
             .env_remove("HOWK_REDIS_ADDR")
             .env("SERVICES_FOLDER", &self.folder)
             .env("SERVICES_KAFKA_PORT", self.first_port.to_string())
             .env("SERVICES_CONTROLLER_PORT", (self.first_port + 1).to_string())
-            .env("SERVICES_REDIS_PORT", self.redis_port().to_string())
-            .output()
-            .unwrap();
+            .env("SERVICES_REDIS_PORT", self.redis_port().to_string());
+        script
+    }
+
+    fn services(&self, arguments: &[&str]) {
+        let done = self.script(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.success(), "localstack/services {arguments:?} failed: {said}");
     }
