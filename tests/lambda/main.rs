@@ -15,4 +15,5 @@ mod life_cycle;
 mod own_redis;
 mod rig;
 mod schedule;
+mod starting;
 mod system;
