@@ -21,6 +21,8 @@ const HANDED_ON: [&str; 4] = ["AWS_LAMBDA_LOG_FORMAT", "AWS_LAMBDA_LOG_LEVEL", "
 const LOCAL: [(&str, &str); 3] =
     [("delivery.allow_private_addresses", "true"), ("redis.cluster", "true"), ("api.auth", "none")];
 const KEY: &str = "secrets.key";
+/// What the list of functions says too.
+const CONCURRENCY: &str = "delivery.concurrency";
 
 /// What the functions are told, and what that means.
 #[derive(Debug)]
@@ -58,6 +60,10 @@ pub fn tell(
     for (key, value) in LOCAL.into_iter().filter(|(key, _)| unsaid(key)) {
         variables.insert(variable(key), value.to_owned());
         chosen.push(format!("{} = {value}", variable(key)));
+    }
+    if !unsaid(CONCURRENCY) {
+        // Said in the file: of what is listed with the functions, a variable that is there wins.
+        variables.insert(variable(CONCURRENCY), said.delivery.concurrency.to_string());
     }
     if unsaid(KEY) {
         let bytes = [random.bits().to_be_bytes(), random.bits().to_be_bytes()].concat();
@@ -177,6 +183,10 @@ mod tests {
         ]);
         assert_eq!(told.variables["HOWK_SECRETS_KEY"], key);
         assert!(!told.settings.redis.cluster);
+        assert!(
+            !told.variables.contains_key("HOWK_DELIVERY_CONCURRENCY"),
+            "nobody said it: the list of functions does"
+        );
         assert_eq!(told.topics()["howk.pending"], "eu.pending");
         assert_eq!(told.topics()["howk.slow"], "howk.slow");
     }
