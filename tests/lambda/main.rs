@@ -12,6 +12,7 @@ mod event_source;
 mod front;
 mod invoke_api;
 mod life_cycle;
+mod lines;
 mod local;
 mod own_redis;
 mod rig;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use domain::{Fence, Owner, Phase, Position, Record, Timestamp, Topic, Write, rebuild};
 
 use crate::fault::Fault;
+use crate::observe;
 use crate::ports::hot_state::HotState;
 use crate::ports::log::{Extent, Log, LogRecord, Page};
 use crate::ports::recovery::{Cursor, Epoch, Recovery};
@@ -136,6 +137,7 @@ impl Rebuild {
         }
         let fingerprint = self.recovery.fingerprint().await?;
         tracing::info!(replayed = run.cursor.replayed, fingerprint, "the hot state is rebuilt");
+        metrics::counter!(observe::REBUILT).increment(1);
         Ok(Rebuilt::Done { replayed: run.cursor.replayed, fingerprint })
     }
 
@@ -213,7 +215,9 @@ impl Rebuild {
     }
 
     async fn restore(&self, run: &mut Run<'_>, records: Vec<LogRecord>) -> Result<(), Fault> {
-        run.cursor.replayed += u64::try_from(records.len()).unwrap_or_default();
+        let count = u64::try_from(records.len()).unwrap_or_default();
+        metrics::counter!(observe::REPLAYED).increment(count);
+        run.cursor.replayed += count;
         let writes: Vec<Write> = records
             .into_iter()
             .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position)))
