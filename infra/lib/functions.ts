@@ -11,6 +11,7 @@ import { type FunctionSpec, FUNCTIONS, LANE_SOURCES, writesOf } from './catalogu
 import { codeOf } from './code.ts';
 import type { DataStack } from './data-stack.ts';
 import { environmentOf, isPartial } from './environment.ts';
+import { list } from './function-list.ts';
 import * as grants from './grants.ts';
 import { KAFKA_PORT } from './kafka.ts';
 import { logGroup } from './log-group.ts';
@@ -39,11 +40,14 @@ export class Functions extends Construct {
         });
         const built = FUNCTIONS.map((spec) => [spec.name, new HowkFunction(this, spec, props).function] as const);
         this.all = Object.fromEntries(built) as Record<FunctionName, lambda.Function>;
-        for (const name of ['scheduler', 'reconciler'] as const) {
+        for (const { name, retries, event_age_ms } of list.functions) {
+            if (retries === undefined || event_age_ms === undefined) {
+                continue;
+            }
             // A tick that is late is worth nothing: the next one does its work.
             this.all[name].configureAsyncInvoke({
-                retryAttempts: 0,
-                maxEventAge: Duration.seconds(60),
+                retryAttempts: retries,
+                maxEventAge: Duration.millis(event_age_ms),
                 // CDK's own destination would also let the function read the queue's attributes.
                 onFailure: { bind: () => ({ destination: this.deadLetters.queueArn }) },
             });

@@ -5,6 +5,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
+import { list } from './function-list.ts';
 import type { Functions } from './functions.ts';
 import type { Deployment } from './settings/deployment.ts';
 
@@ -13,23 +14,18 @@ export class Schedules extends Construct {
         super(scope, 'Schedules');
         const group = new scheduler.ScheduleGroup(this, 'Group', { scheduleGroupName: deployment.name });
         const role = this.role(functions).withoutPolicyUpdates();
-        for (const name of ['scheduler', 'reconciler'] as const) {
+        for (const { function: name, rate_ms, retries, event_age_ms, input } of list.schedules) {
             new scheduler.Schedule(this, name, {
                 scheduleName: `${deployment.name}-${name}`,
                 scheduleGroup: group,
                 description: `howk: the tick of ${name}`,
-                schedule: scheduler.ScheduleExpression.rate(Duration.minutes(1)),
+                schedule: scheduler.ScheduleExpression.rate(Duration.millis(rate_ms)),
                 target: new LambdaInvoke(functions.all[name], {
-                    input: scheduler.ScheduleTargetInput.fromObject({
-                        schedule_arn: scheduler.ContextAttribute.scheduleArn,
-                        scheduled_time: scheduler.ContextAttribute.scheduledTime,
-                        execution_id: scheduler.ContextAttribute.executionId,
-                        attempt_number: scheduler.ContextAttribute.attemptNumber,
-                    }),
+                    input: scheduler.ScheduleTargetInput.fromObject(input),
                     role,
                     deadLetterQueue: functions.deadLetters,
-                    retryAttempts: 0,
-                    maxEventAge: Duration.seconds(60),
+                    retryAttempts: retries,
+                    maxEventAge: Duration.millis(event_age_ms),
                 }),
             });
         }

@@ -1,6 +1,7 @@
 // One process, so that each example is synthesised once.
 import './settings.test.ts';
 import './inequalities.test.ts';
+import './functions.test.ts';
 import './resources.test.ts';
 import './grants.test.ts';
 import './environment.test.ts';

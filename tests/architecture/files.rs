@@ -41,8 +41,16 @@ fn files() -> Vec<PathBuf> {
     text.lines().map(PathBuf::from).filter(|path| root().join(path).exists()).collect()
 }
 
-fn sources() -> Vec<PathBuf> {
+pub(crate) fn sources() -> Vec<PathBuf> {
     files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
+/// The lines of a source before its tests, numbered from 1, without those that are comments.
+pub(crate) fn own_lines(path: &Path) -> Vec<(usize, String)> {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    let own = text.lines().take_while(|line| *line != "#[cfg(test)]").zip(1..);
+    let code = own.filter(|(line, _)| !line.trim_start().starts_with("//"));
+    code.map(|(line, number)| (number, line.to_owned())).collect()
 }
 
 #[test]

@@ -112,3 +112,8 @@ pub(crate) fn process_state(pid: u32) -> Option<char> {
     // Behind the name, which may hold anything, in parentheses.
     stat.rsplit(')').next()?.trim().chars().next()
 }
+
+/// Around here the functions are built: beside the tests, which are in a folder of their own there.
+pub(crate) fn built_beside() -> Option<PathBuf> {
+    std::env::current_exe().ok()?.parent()?.parent().map(|folder| folder.join("a-program"))
+}

@@ -16,6 +16,15 @@ pub use handler::Front;
 pub const FUNCTION: Function = Function {
     name: "enqueue",
     decided: &[&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["secrets.key"]],
+    mistakes: |settings, clock| {
+        [
+            wiring::api::mistakes(settings),
+            wiring::kafka::mistakes(settings, Arc::clone(clock)),
+            wiring::redis::mistakes(settings, Arc::clone(clock)),
+            wiring::mistakes(settings),
+        ]
+        .concat()
+    },
 };
 
 /// Connects, and builds the router.

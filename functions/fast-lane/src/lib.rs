@@ -12,6 +12,14 @@ use lambda_kit::{Function, Kit, LaneHandler, StartError};
 pub const FUNCTION: Function = Function {
     name: "fast-lane",
     decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["secrets.key"]],
+    mistakes: |settings, clock| {
+        [
+            wiring::kafka::mistakes(settings, Arc::clone(clock)),
+            wiring::redis::mistakes(settings, Arc::clone(clock)),
+            wiring::mistakes(settings),
+        ]
+        .concat()
+    },
 };
 
 /// Connects, and builds the handler.

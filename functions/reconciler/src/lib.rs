@@ -10,8 +10,14 @@ use lambda_kit::{Function, Kit, StartError};
 pub use handler::{Answer, Progress, RebuildHandler};
 
 /// The function.
-pub const FUNCTION: Function =
-    Function { name: "reconciler", decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]] };
+pub const FUNCTION: Function = Function {
+    name: "reconciler",
+    decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
+    mistakes: |settings, clock| {
+        [wiring::kafka::mistakes(settings, Arc::clone(clock)), wiring::redis::mistakes(settings, Arc::clone(clock))]
+            .concat()
+    },
+};
 
 /// Connects, and builds the handler.
 ///

@@ -11,8 +11,18 @@ use lambda_kit::{Function, Kit, StartError};
 pub use handler::{Answer, ScheduleHandler};
 
 /// The function.
-pub const FUNCTION: Function =
-    Function { name: "scheduler", decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]] };
+pub const FUNCTION: Function = Function {
+    name: "scheduler",
+    decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
+    mistakes: |settings, clock| {
+        [
+            wiring::kafka::mistakes(settings, Arc::clone(clock)),
+            wiring::redis::mistakes(settings, Arc::clone(clock)),
+            wiring::mistakes(settings),
+        ]
+        .concat()
+    },
+};
 
 /// Connects, and builds the handler.
 ///

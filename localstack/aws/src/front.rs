@@ -68,12 +68,12 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let Ok(body) = to_bytes(body, BODY_BYTES_MAX).await else { return too_large() };
     let arrived = Arrived { at: front.clock.now(), bits: front.random.bits(), peer };
-    let event = event::of(&parts, &body, &arrived);
+    let (event, trace) = (event::of(&parts, &body, &arrived), event::trace(&parts.headers, &arrived));
     if event.len() > SYNC_BYTES_MAX {
         return too_large();
     }
     tokio::select! {
-        invoked = front.invoker.invoke(&front.function, event) => answered(invoked),
+        invoked = front.invoker.invoke_in_trace(&front.function, &trace, event) => answered(invoked),
         () = front.clock.sleep(PATIENCE) => problem(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use reqwest::{Client, StatusCode};
+use reqwest::{Client, RequestBuilder, StatusCode};
 
 /// Longer than the longest function.
 const PATIENCE: Duration = Duration::from_mins(16);
@@ -43,27 +43,38 @@ impl Invoker {
 
     /// Invokes a function and waits for its answer.
     pub async fn invoke(&self, function: &str, event: impl Into<Bytes>) -> Invoked {
-        self.ask(function, "RequestResponse", event.into()).await
+        let request = self.request(function, "RequestResponse").body(event.into());
+        ask(request).await
+    }
+
+    /// The same as part of a trace, as `X-Amzn-Trace-Id` says it.
+    pub async fn invoke_in_trace(&self, function: &str, trace: &str, event: impl Into<Bytes>) -> Invoked {
+        let request = self.request(function, "RequestResponse").header("x-amzn-trace-id", trace).body(event.into());
+        ask(request).await
     }
 
     /// Hands an event over, to be handled later.
     pub async fn invoke_later(&self, function: &str, event: impl Into<Bytes>) -> Invoked {
-        self.ask(function, "Event", event.into()).await
+        let request = self.request(function, "Event").body(event.into());
+        ask(request).await
     }
 
-    async fn ask(&self, function: &str, kind: &str, event: Bytes) -> Invoked {
+    fn request(&self, function: &str, kind: &str) -> RequestBuilder {
         let url = format!("{}/2015-03-31/functions/{function}/invocations", self.url);
-        let sent = self.client.post(url).header("x-amz-invocation-type", kind).body(event).send().await;
-        let answer = match sent {
-            Ok(answer) => answer,
-            Err(error) => return Invoked::Unavailable(chain(&error)),
-        };
-        let (status, failed) = (answer.status(), answer.headers().contains_key("x-amz-function-error"));
-        match answer.bytes().await {
-            Ok(body) if failed => Invoked::FunctionError(body),
-            Ok(body) => classified(status, body),
-            Err(error) => Invoked::Unavailable(chain(&error)),
-        }
+        self.client.post(url).header("x-amz-invocation-type", kind)
+    }
+}
+
+async fn ask(request: RequestBuilder) -> Invoked {
+    let answer = match request.send().await {
+        Ok(answer) => answer,
+        Err(error) => return Invoked::Unavailable(chain(&error)),
+    };
+    let (status, failed) = (answer.status(), answer.headers().contains_key("x-amz-function-error"));
+    match answer.bytes().await {
+        Ok(body) if failed => Invoked::FunctionError(body),
+        Ok(body) => classified(status, body),
+        Err(error) => Invoked::Unavailable(chain(&error)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What runs: functions, event sources and schedules, as `infra/functions.json` lists them.
 //!
-//! The one list that the deployment, this stack and the tests share. It says nothing about where Kafka is or what the
+//! The one list that the deployment, this stack and the tests share: the deployment's defaults are held equal to it by a
+//! test (infra/test/functions.test.ts). It says nothing about where Kafka is or what the
 //! functions are told: that comes from the settings.
 
 use std::collections::BTreeMap;
@@ -85,6 +86,9 @@ pub struct FunctionSpec {
     /// How many invocations may run at once; without it, what the account has left.
     #[serde(default)]
     pub reserved_concurrency: Option<usize>,
+    /// How many requests one invocation of a lane has under way, unless `delivery.concurrency` says otherwise.
+    #[serde(default)]
+    pub concurrency: Option<u32>,
     /// How often a failed asynchronous invocation is tried again: 0, 1 or 2.
     #[serde(default = "retries")]
     pub retries: u32,
@@ -104,6 +108,7 @@ impl FunctionSpec {
             memory_mb: memory(),
             timeout: timeout(),
             reserved_concurrency: None,
+            concurrency: None,
             retries: retries(),
             event_age: event_age(),
             variables: BTreeMap::new(),

@@ -32,6 +32,8 @@ use crate::spec::{EventSourceSpec, ScheduleSpec, StackSpec};
 
 /// The function behind the front.
 const FRONT: &str = "enqueue";
+/// How a lane is told how many requests it may have under way.
+const CONCURRENCY: &str = "HOWK_DELIVERY_CONCURRENCY";
 /// Between two looks at whether a webhook would be delivered.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
@@ -90,7 +92,11 @@ impl StackConfig {
     fn programs(&self) -> anyhow::Result<Vec<Program>> {
         let program = |spec: &crate::spec::FunctionSpec| {
             let path = self.binaries.get(&spec.name).with_context(|| format!("{} has no binary", spec.name))?;
-            Ok(Program { spec: spec.clone(), path: path.clone(), variables: self.variables.clone() })
+            let mut variables = self.variables.clone();
+            if let Some(concurrency) = spec.concurrency {
+                variables.entry(CONCURRENCY.to_owned()).or_insert_with(|| concurrency.to_string());
+            }
+            Ok(Program { spec: spec.clone(), path: path.clone(), variables })
         };
         self.spec.functions.iter().map(program).collect()
     }

@@ -113,14 +113,20 @@ impl Consumer {
     /// Settles one record; `None` in place of its position when it was told to stop before that.
     async fn settle(&self, key: Key, record: LogRecord) -> (Key, Option<Position>) {
         let position = record.position;
+        let webhook_id = || record.webhook_id().map(tracing::field::display);
         let mut pause = PAUSE_MIN;
         while !self.stop.is_cancelled() {
             // A closed semaphore would mean that everything ends: then nothing is settled either.
             let Ok(_permit) = self.permits.acquire().await else { break };
             match self.deliver.handle(record.clone(), &self.invocation).await {
                 Ok(Handled::Done) => return (key, Some(position)),
-                Ok(Handled::HandedBack(reason)) => tracing::debug!(?reason, ?position, "handed back; trying again"),
-                Err(fault) => tracing::warn!(fault = fault.chain(), ?position, "not settled; trying again"),
+                Ok(Handled::HandedBack(reason)) => {
+                    tracing::debug!(webhook_id = webhook_id(), ?reason, ?position, "handed back; trying again");
+                }
+                Err(fault) => {
+                    let fault = fault.chain();
+                    tracing::warn!(webhook_id = webhook_id(), fault, ?position, "not settled; trying again");
+                }
             }
             pause = self.pause(pause).await;
         }

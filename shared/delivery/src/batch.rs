@@ -189,7 +189,9 @@ impl Run {
             }
             Err(fault) => fault,
         };
-        tracing::warn!(fault = fault.chain(), ?position, "not settled; it must come again");
+        // What cannot be read has no id: its position tells where it is.
+        let webhook_id = self.rest.get(&position).and_then(LogRecord::webhook_id).map(tracing::field::display);
+        tracing::warn!(webhook_id, fault = fault.chain(), ?position, "not settled; it must come again");
         self.faults_in_a_row += 1;
         self.fault.get_or_insert(fault);
         self.turns.failed(key);

@@ -130,7 +130,9 @@ impl Enqueue {
             .map(Write::Merge)
             .collect();
         if let Err(fault) = self.hot.close(statuses).await {
-            tracing::warn!(%fault, "accepted webhooks have no status yet");
+            for webhook in webhooks {
+                tracing::warn!(webhook_id = %webhook.id, %fault, "an accepted webhook has no status yet");
+            }
         }
         for webhook in webhooks {
             self.stats.enqueued(now, webhook.endpoint.hash());

@@ -40,6 +40,10 @@ pub const DECISIONS: &str = "howk_decisions_total";
 pub const UNDECODABLE: &str = "howk_undecodable_records_total";
 /// Due webhooks handed to a lane.
 pub const RELEASED: &str = "howk_released_total";
+/// Records of the log that a rebuild of the hot state replayed.
+pub const REPLAYED: &str = "howk_rebuild_replayed_total";
+/// Rebuilds of the hot state that were finished.
+pub const REBUILT: &str = "howk_rebuilds_total";
 /// Faults of howk's own parts, by `kind`.
 pub const FAULTS: &str = "howk_faults_total";
 
@@ -57,6 +61,8 @@ pub fn describe() {
     metrics::describe_counter!(DECISIONS, "Decisions made about dispatches, by decision and reason.");
     metrics::describe_counter!(UNDECODABLE, "Records that could not be read and were dead-lettered.");
     metrics::describe_counter!(RELEASED, "Due webhooks handed to a lane.");
+    metrics::describe_counter!(REPLAYED, "Records of the log that a rebuild of the hot state replayed.");
+    metrics::describe_counter!(REBUILT, "Rebuilds of the hot state that were finished.");
     metrics::describe_counter!(FAULTS, "Faults of howk's own parts, by kind.");
 }
 

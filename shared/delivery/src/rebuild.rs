@@ -16,6 +16,7 @@ use domain::{Fence, Owner, Phase, Position, Record, Timestamp, Topic, Write, reb
 use futures::future::try_join_all;
 
 use crate::fault::Fault;
+use crate::observe;
 use crate::ports::hot_state::HotState;
 use crate::ports::log::{Extent, Log, LogRecord};
 use crate::ports::recovery::{Cursor, Epoch, Recovery, Scope};
@@ -186,6 +187,7 @@ impl Rebuild {
         }
         let fingerprint = self.recovery.fingerprint().await?;
         tracing::info!(replayed = run.cursor.replayed, fingerprint, "the hot state is rebuilt");
+        metrics::counter!(observe::REBUILT).increment(1);
         Ok(Rebuilt::Done { replayed: run.cursor.replayed, fingerprint })
     }
 
@@ -267,6 +269,7 @@ impl Rebuild {
     /// Writes what records restore; returns how many they were.
     async fn restore(&self, records: Vec<LogRecord>) -> Result<usize, Fault> {
         let count = records.len();
+        metrics::counter!(observe::REPLAYED).increment(u64::try_from(count).unwrap_or(u64::MAX));
         let writes: Vec<Write> = records
             .into_iter()
             .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position)))

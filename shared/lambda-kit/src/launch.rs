@@ -5,14 +5,21 @@ use std::sync::Arc;
 
 use delivery::observe;
 use delivery::ports::time::Clock;
-use settings::{EffectiveKey, LogLevel, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources};
+use settings::{EffectiveKey, LogLevel, Mistake, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources};
 
 use crate::emf::Emf;
 use crate::logging;
+use crate::refusal::Refusal;
 use crate::start::StartError;
 
 /// What bad settings end with: `EX_CONFIG` of sysexits.
 const BAD_SETTINGS: u8 = 78;
+
+/// What a start that fails for another reason ends with.
+const NOT_STARTED: u8 = 1;
+
+/// Finds the mistakes that show when settings are put to use. Whatever ends, such as a token, is judged by the clock.
+pub type Finding = fn(&Settings, &Arc<dyn Clock>) -> Vec<Mistake>;
 
 /// A function, as its main declares it.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +28,8 @@ pub struct Function {
     pub name: &'static str,
     /// The settings that must be decided for it: of each entry's keys, one.
     pub decided: &'static [&'static [&'static str]],
+    /// What else may be wrong with the settings of its adapters.
+    pub mistakes: Finding,
 }
 
 /// What a main gets.
@@ -50,20 +59,25 @@ impl Kit {
 }
 
 /// Starts a function: reads the settings, starts the telemetry, and runs `main` on a runtime of one thread, as a function
-/// of the usual sizes has less than one processor. Whatever is wrong is one log line, and the process ends.
+/// of the usual sizes has less than one processor.
+///
+/// Whatever is wrong is one log line and one report to the Runtime API, and the process ends: with 78 when it is the
+/// settings, all of whose mistakes are told, else with 1.
 pub fn launch(
     function: Function,
     clock: Arc<dyn Clock>,
     main: impl AsyncFnOnce(Kit) -> Result<(), StartError>,
 ) -> ExitCode {
-    let loaded = settings::load_function(sources(), function.decided);
+    let loaded = load(function, sources(), &clock);
     let level = loaded.as_ref().map_or(LogLevel::Info, |settings| settings.log.level);
     let logging = tracing::subscriber::set_global_default(logging::subscriber(std::io::stdout, level));
     let settings = match loaded {
         Ok(settings) => settings,
         Err(mistakes) => {
-            refuse(function, &explained(&mistakes));
-            return ExitCode::from(BAD_SETTINGS);
+            return refuse(
+                function,
+                &Refusal { kind: "howk.settings", why: explained(&mistakes), code: BAD_SETTINGS },
+            );
         }
     };
     tracing::info!(function = function.name, settings = chosen(&settings), "starting");
@@ -71,25 +85,36 @@ pub fn launch(
     let started = logging.map_err(StartError::from).and_then(|()| run(kit, main));
     match started {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            refuse(function, &error.to_string());
-            ExitCode::FAILURE
-        }
+        Err(error) => refuse(function, &Refusal { kind: "howk.start", why: error.to_string(), code: NOT_STARTED }),
     }
 }
 
 fn run(kit: Kit, main: impl AsyncFnOnce(Kit) -> Result<(), StartError>) -> Result<(), StartError> {
     metrics::set_global_recorder(kit.emf.recorder())?;
     observe::describe();
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(main(kit))
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(main(kit));
+    // Not waiting for threads that still ask for what did not answer.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Settings that the function can use.
+fn load(function: Function, sources: Sources<'_>, clock: &Arc<dyn Clock>) -> Result<Settings, SettingsErrors> {
+    let loaded = settings::read_function(sources, function.decided);
+    let found = (function.mistakes)(loaded.settings(), clock);
+    loaded.with(found).on_lambda().checked()
 }
 
 fn sources() -> Sources<'static> {
     Sources { file: None, environment: &ProcessEnvironment }
 }
 
-fn refuse(function: Function, why: &str) {
-    tracing::error!(function = function.name, "{} cannot start: {why}", function.name);
+/// Tells the operator and the platform why the function does not start.
+fn refuse(function: Function, refusal: &Refusal) -> ExitCode {
+    tracing::error!(function = function.name, "{} cannot start: {}", function.name, refusal.why);
+    refusal.report();
+    ExitCode::from(refusal.code)
 }
 
 /// Every mistake, on one line.
@@ -110,6 +135,21 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
+    struct NoClock;
+
+    #[async_trait::async_trait]
+    impl Clock for NoClock {
+        fn now(&self) -> domain::Timestamp {
+            domain::Timestamp::EPOCH
+        }
+
+        async fn sleep(&self, _: std::time::Duration) {}
+    }
+
+    fn clock() -> Arc<dyn Clock> {
+        Arc::new(NoClock)
+    }
+
     #[test]
     fn every_mistake_stands_on_one_line_that_names_the_variable_and_the_fix() {
         let variables = BTreeMap::from([
@@ -117,13 +157,19 @@ mod tests {
             ("HOWK_RETYR_BASE_DELAY".to_owned(), "1s".to_owned()),
         ]);
         let sources = Sources { file: None, environment: &variables };
-        let errors = settings::load_function(sources, &[&["kafka.brokers"], &["api.auth"]]).unwrap_err();
+        let function = Function {
+            name: "f",
+            decided: &[&["kafka.brokers"], &["api.auth"]],
+            mistakes: |_, _| vec![Mistake::of("redis.ca_file", "ca.pem cannot be read")],
+        };
+        let errors = load(function, sources, &clock()).unwrap_err();
         let line = explained(&errors);
-        assert!(line.starts_with("4 mistakes in the settings: HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{line}");
+        assert!(line.starts_with("5 mistakes in the settings: HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{line}");
         for part in [
             "; HOWK_KAFKA_BROKERS (kafka.brokers): is not set, and a function has no default for it",
             "; HOWK_API_AUTH (api.auth): is not set",
             "; HOWK_RETYR_BASE_DELAY: unknown",
+            "; HOWK_REDIS_CA_FILE (redis.ca_file): ca.pem cannot be read",
         ] {
             assert!(line.contains(part), "{part}\nis not in\n{line}");
         }

@@ -12,7 +12,7 @@ use rdkafka::error::KafkaError;
 use rdkafka::metadata::{MetadataPartition, MetadataTopic};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
-use crate::client::{self, Reports};
+use crate::client::{self, Reports, Trouble};
 use crate::config::KafkaConfig;
 use crate::fault;
 
@@ -20,27 +20,32 @@ use crate::fault;
 pub(crate) struct Asker {
     consumer: BaseConsumer<Reports>,
     timeout: Duration,
+    reach_timeout: Duration,
 }
 
 impl Asker {
     /// Builds one that knows the group of a topic.
     pub(crate) fn new(config: &KafkaConfig, topic: Topic) -> Result<Self, Fault> {
         let consumer = client::build(&client::asker(config, topic), config)?;
-        Ok(Self { consumer, timeout: config.request_timeout })
+        let timeout = config.request_timeout;
+        Ok(Self { consumer, timeout, reach_timeout: config.reach_timeout.min(timeout) })
     }
 
     /// Fails when no broker answers, or all refuse.
     pub(crate) fn reach(&self) -> Result<(), Fault> {
         client::serve(&self.consumer);
-        let found = self.consumer.client().fetch_metadata(Some(""), self.timeout);
+        let found = self.consumer.client().fetch_metadata(Some(""), self.reach_timeout);
         let brokers = found.map_err(|error| self.unreached(error))?.brokers().len();
         if brokers == 0 { Err(Fault::new(FaultKind::Transient, "the Kafka cluster has no brokers")) } else { Ok(()) }
     }
 
     fn unreached(&self, error: KafkaError) -> Fault {
-        match client::refusal(&self.consumer) {
-            Some(reason) => Fault::caused(FaultKind::Permanent, format!("Kafka refuses the client: {reason}"), error),
-            None => fault::of("no Kafka broker answers", error),
+        match client::trouble(&self.consumer) {
+            Trouble { refusal: Some(reason), .. } => {
+                Fault::caused(FaultKind::Permanent, format!("Kafka refuses the client: {reason}"), error)
+            }
+            Trouble { silence: Some(reason), .. } => fault::of(format!("no Kafka broker answers: {reason}"), error),
+            Trouble { .. } => fault::of("no Kafka broker answers", error),
         }
     }
 

@@ -12,7 +12,7 @@ use rdkafka::ClientContext;
 use rdkafka::client::OAuthToken;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
 use crate::config::{Auth, KafkaConfig, TokenSource};
 use crate::fault;
@@ -145,13 +145,21 @@ fn ms(duration: Duration) -> String {
     duration.as_millis().max(1).to_string()
 }
 
+/// Why the brokers are not reached, in the client's words: it keeps trying, and its calls only say that nobody answered.
+#[derive(Debug, Default)]
+pub(crate) struct Trouble {
+    /// Why they refuse us.
+    pub(crate) refusal: Option<String>,
+    /// Why a broker does not answer.
+    pub(crate) silence: Option<String>,
+}
+
 /// Takes a client's reports: its log goes to ours, and tokens come from their source.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     tokens: Option<Arc<dyn TokenSource>>,
     signed: AtomicBool,
-    /// Why the brokers refuse us: the client keeps trying, and its calls only say that nobody answered.
-    refusal: Mutex<Option<String>>,
+    trouble: Mutex<Trouble>,
     meter: Option<Meter>,
 }
 
@@ -168,9 +176,9 @@ impl Reports {
         self.tokens.is_some() && !self.signed.load(Ordering::Relaxed)
     }
 
-    /// Why the brokers refused us last, as the client tells it.
-    pub(crate) fn take_refusal(&self) -> Option<String> {
-        self.refusal.lock().take()
+    /// What came between us and the brokers last.
+    pub(crate) fn take_trouble(&self) -> Trouble {
+        std::mem::take(&mut self.trouble.lock())
     }
 }
 
@@ -195,7 +203,9 @@ impl ClientContext for Reports {
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "Kafka client");
         if fault::is_refusal(&error) {
-            *self.refusal.lock() = Some(reason.to_owned());
+            self.trouble.lock().refusal = Some(reason.to_owned());
+        } else if error.rdkafka_error_code() != Some(RDKafkaErrorCode::AllBrokersDown) {
+            self.trouble.lock().silence = Some(reason.to_owned());
         }
     }
 
@@ -217,7 +227,7 @@ pub(crate) fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<BaseC
     let consumer: BaseConsumer<Reports> = client
         .create_with_context(Reports::new(config))
         .map_err(|error| fault::of("the Kafka client was not built", error))?;
-    let ticks = config.request_timeout.as_millis() / TICK.as_millis();
+    let ticks = config.request_timeout.min(config.reach_timeout).as_millis() / TICK.as_millis();
     for _ in 0..ticks {
         if !consumer.context().lacks_token() {
             return Ok(consumer);
@@ -238,10 +248,10 @@ pub(crate) fn serve(consumer: &BaseConsumer<Reports>) {
     }
 }
 
-/// Why the brokers refuse a consumer, if they do: waits a moment for that report.
-pub(crate) fn refusal(consumer: &BaseConsumer<Reports>) -> Option<String> {
+/// Why the brokers do not serve a consumer: waits a moment for that report.
+pub(crate) fn trouble(consumer: &BaseConsumer<Reports>) -> Trouble {
     while consumer.poll(TICK).is_some() {}
-    consumer.context().take_refusal()
+    consumer.context().take_trouble()
 }
 
 /// Drops a client on a thread of its own: dropping one waits for its threads.

@@ -27,6 +27,8 @@ pub struct KafkaConfig {
     pub consumer: ConsumerConfig,
     /// How long any one question to the cluster may take.
     pub request_timeout: Duration,
+    /// How long signing in may take, and reaching a broker at the start; never longer than `request_timeout`.
+    pub reach_timeout: Duration,
     /// What counts the traffic, if anything does.
     pub traffic: Option<TrafficCounter>,
 }
@@ -42,6 +44,7 @@ impl KafkaConfig {
             producer: ProducerConfig::default(),
             consumer: ConsumerConfig::default(),
             request_timeout: Duration::from_secs(10),
+            reach_timeout: Duration::from_secs(10),
             traffic: None,
         }
     }

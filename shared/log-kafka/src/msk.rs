@@ -14,8 +14,9 @@ use delivery::{Fault, FaultKind};
 
 use crate::config::{Auth, Security};
 
-/// Asking, with the pauses between tries, may take this long.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Asking, with the pauses between tries, may take this long: the start of a function, which is ended after 10 seconds,
+/// must still tell why it failed.
+const PATIENCE: Duration = Duration::from_secs(4);
 
 /// An MSK cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,7 +17,8 @@ section! {
         read_timeout: Duration = span(ms(100)..=mins(15)).or(secs(10));
         /// How long an answer may take to be written.
         write_timeout: Duration = span(ms(100)..=mins(15)).or(secs(10));
-        /// The largest request body in bytes, on every route. No webhook may be larger than the topics take.
+        /// The largest request body in bytes, on every route. No webhook may be larger than the topics take, nor,
+        /// with functions, than Lambda takes: 4669440.
         max_request_size: u64 = whole(1_024..=8_388_608).or(1_048_576);
         /// Who may call: holders of a key, or anybody. A deployed function insists on keys.
         auth: ApiAuth = one_of().or(ApiAuth::None);

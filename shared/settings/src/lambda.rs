@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
+use crate::api::Api;
 use crate::kinds::{Kind, flag, mins, ms, secs, span};
+use crate::mistake::Mistake;
+
+/// The largest request to the API, in bytes, that functions can serve: Lambda takes 6 MB, in which what a request brings
+/// stands in base64, with room around it. A webhook of a larger one would be accepted, but reach no lane. The
+/// deployment's bound is the same.
+const REQUEST_BYTES_MAX: u64 = (6 * 1024 * 1024 - 64 * 1024) / 4 * 3;
 
 section! {
     /// The functions, which run in AWS Lambda.
@@ -16,4 +23,14 @@ section! {
         /// them, what a lane has no time for is published again, and what howk could not do fails the whole batch.
         partial_responses: bool = flag().or(true);
     }
+}
+
+/// What Lambda cannot carry.
+pub(crate) fn beyond_lambda(api: &Api) -> Vec<Mistake> {
+    let max = api.max_request_size;
+    let problem = format!(
+        "{max} is more than the {REQUEST_BYTES_MAX} bytes of a request whose webhook fits into an event of Lambda, 6 MB in \
+         base64; set {REQUEST_BYTES_MAX} or less"
+    );
+    (max > REQUEST_BYTES_MAX).then(|| Mistake::of("api.max_request_size", problem)).into_iter().collect()
 }

@@ -32,7 +32,7 @@ pub(crate) struct Reader {
     pub(crate) keys: Vec<ReadKey>,
     pub(crate) mistakes: Vec<Mistake>,
     wrong: BTreeSet<&'static str>,
-    broken: bool,
+    pub(crate) broken: bool,
 }
 
 impl Reader {
@@ -100,7 +100,7 @@ impl Reader {
             return;
         }
         let Some(first) = keys.first() else { return };
-        self.mistakes.push(Mistake::new(place(first), problem));
+        self.mistakes.push(Mistake::new(place(first), problem).among(keys.iter().copied()));
     }
 
     fn note(&mut self, path: &'static str, origin: Origin, problems: Vec<String>) {
@@ -109,7 +109,7 @@ impl Reader {
             (Origin::File, Some(file)) => format!(", in {}", file.display()),
             (Origin::File | Origin::Environment | Origin::Default, _) => String::new(),
         };
-        let mistakes = problems.into_iter().map(|problem| Mistake::new(place(path), problem + &source));
+        let mistakes = problems.into_iter().map(|problem| Mistake::new(place(path), problem + &source).among([path]));
         self.mistakes.extend(mistakes);
     }
 

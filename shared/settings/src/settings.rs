@@ -19,7 +19,7 @@ use crate::log::Log;
 use crate::lua::Lua;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
-use crate::mistake::SettingsErrors;
+use crate::mistake::{Loaded, SettingsErrors};
 use crate::reader::Reader;
 use crate::reconciler::Reconciler;
 use crate::redis::Redis;
@@ -45,6 +45,11 @@ pub fn load(sources: Sources<'_>) -> Result<Settings, SettingsErrors> {
 /// # Errors
 /// As [`load`], and every entry that is not decided.
 pub fn load_function(sources: Sources<'_>, decided: &[&[&'static str]]) -> Result<Settings, SettingsErrors> {
+    read_function(sources, decided).checked()
+}
+
+/// As [`load_function`], but for whoever has more to say about the settings before they are used.
+pub fn read_function(sources: Sources<'_>, decided: &[&[&'static str]]) -> Loaded {
     let Sources { file, environment } = sources;
     let variables = environment.variables();
     let found = find(file, &variables);
@@ -183,11 +188,7 @@ impl Default for Settings {
 }
 
 /// Reads and checks settings from what was found.
-pub(crate) fn assemble(
-    found: Found,
-    variables: BTreeMap<String, String>,
-    decided: &[&[&'static str]],
-) -> Result<Settings, SettingsErrors> {
+pub(crate) fn assemble(found: Found, variables: BTreeMap<String, String>, decided: &[&[&'static str]]) -> Loaded {
     let mut reader = Reader::new(found, variables);
     let settings = Settings::read(&mut reader);
     settings.check(&mut reader);
@@ -196,5 +197,5 @@ pub(crate) fn assemble(
     }
     let unknown = unknown::mistakes(&reader);
     reader.mistakes.extend(unknown);
-    if reader.mistakes.is_empty() { Ok(settings) } else { Err(SettingsErrors(reader.mistakes)) }
+    Loaded { settings, mistakes: reader.mistakes, broken: reader.broken }
 }

@@ -1,9 +1,9 @@
 //! The HTTP interface: who may call, and the bounds of a request.
 
 use http_api::{ApiKey, ApiLimits, Auth};
-use settings::{ApiAuth, Settings};
+use settings::{ApiAuth, Mistake, Settings};
 
-use crate::error::WiringError;
+use crate::error::{self, WiringError};
 
 /// Who may call.
 ///
@@ -12,17 +12,21 @@ use crate::error::WiringError;
 pub fn auth(settings: &Settings) -> Result<Auth, WiringError> {
     match settings.api.auth {
         ApiAuth::None => Ok(Auth::None),
-        ApiAuth::Keys => {
-            let keys = settings.api.keys.iter().map(|(id, key)| {
-                let usable = ApiKey::new(&key.hash, key.config_ids.clone());
-                Ok((
-                    id.clone(),
-                    usable.map_err(|error| WiringError::key(format!("api.keys.{id}"), error.to_string()))?,
-                ))
-            });
-            keys.collect::<Result<_, _>>().map(Auth::Keys)
-        }
+        ApiAuth::Keys => keys(settings).collect::<Result<_, _>>().map(Auth::Keys),
     }
+}
+
+/// Every mistake that shows when the API is built.
+pub fn mistakes(settings: &Settings) -> Vec<Mistake> {
+    if settings.api.auth == ApiAuth::Keys { error::mistakes(keys(settings)) } else { Vec::new() }
+}
+
+fn keys(settings: &Settings) -> impl Iterator<Item = Result<(String, ApiKey), WiringError>> {
+    settings.api.keys.iter().map(|(id, key)| {
+        let usable = ApiKey::new(&key.hash, key.config_ids.clone());
+        let usable = usable.map_err(|error| WiringError::key(format!("api.keys.{id}"), error.to_string()))?;
+        Ok((id.clone(), usable))
+    })
 }
 
 /// The bounds of a request.

@@ -1,47 +1,56 @@
 //! The connections that every function has: to Kafka and to Redis, both at once, since a cold start waits for them.
 
-use std::error::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
+use delivery::Fault;
 use delivery::ports::time::{Clock, Random};
 use log_kafka::KafkaLog;
 use settings::Settings;
 use store_redis::RedisStore;
 use thiserror::Error;
 
+use crate::error::WiringError;
 use crate::use_cases::{Stores, UseCases};
 
-/// What could not be connected to.
-#[derive(Debug, Error)]
-#[error("{what} cannot be reached")]
-pub struct ConnectError {
-    what: &'static str,
-    source: Box<dyn Error + Send + Sync>,
-}
+/// How long reaching Kafka may take, so that a function whose start the platform ends after 10 seconds still tells why.
+const REACH: Duration = Duration::from_secs(5);
 
-impl ConnectError {
-    fn of<E: Error + Send + Sync + 'static>(what: &'static str) -> impl FnOnce(E) -> Self {
-        move |source| Self { what, source: Box::new(source) }
-    }
-}
+/// Everything that could not be connected to.
+#[derive(Debug, Error)]
+#[error("{}", .0.join("; "))]
+pub struct ConnectError(Vec<String>);
 
 /// Connects to Kafka and Redis. Neither makes nor checks topics.
 ///
 /// # Errors
-/// A setting that cannot be used, or what cannot be reached.
+/// Each setting that cannot be used, and what cannot be reached.
 pub async fn connect(
     settings: &Settings,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
 ) -> Result<UseCases, ConnectError> {
     let kafka = async {
-        let config = crate::kafka::config(settings, Arc::clone(&clock)).await.map_err(ConnectError::of("Kafka"))?;
-        KafkaLog::connect(config, Arc::clone(&clock)).await.map_err(ConnectError::of("Kafka"))
+        let mut config = crate::kafka::config(settings, Arc::clone(&clock)).await.map_err(unusable)?;
+        config.reach_timeout = REACH;
+        KafkaLog::connect(config, Arc::clone(&clock)).await.map_err(|fault| unreached("Kafka", &fault))
     };
     let redis = async {
-        let config = crate::redis::config(settings, Arc::clone(&clock)).map_err(ConnectError::of("Redis"))?;
-        RedisStore::connect(config).await.map_err(ConnectError::of("Redis"))
+        let config = crate::redis::config(settings, Arc::clone(&clock)).map_err(unusable)?;
+        RedisStore::connect(config).await.map_err(|fault| unreached("Redis", &fault))
     };
-    let (log, store) = futures::try_join!(kafka, redis)?;
-    Ok(UseCases::new(Arc::new(log), Stores::of(&Arc::new(store)), Arc::clone(&clock), random))
+    match futures::join!(kafka, redis) {
+        (Ok(log), Ok(store)) => {
+            Ok(UseCases::new(Arc::new(log), Stores::of(&Arc::new(store)), Arc::clone(&clock), random))
+        }
+        (log, store) => Err(ConnectError(log.err().into_iter().chain(store.err()).collect())),
+    }
+}
+
+fn unusable(error: WiringError) -> String {
+    settings::Mistake::from(error).to_string()
+}
+
+fn unreached(what: &str, fault: &Fault) -> String {
+    format!("{what} cannot be reached: {}", fault.chain())
 }

@@ -2,6 +2,7 @@
 
 use delivery::Fault;
 use domain::PolicyError;
+use settings::Mistake;
 use thiserror::Error;
 
 /// A setting that cannot be put to use: the deployment is wrong.
@@ -41,4 +42,23 @@ impl WiringError {
     pub(crate) fn key(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Key { key: key.into(), problem: problem.into() }
     }
+}
+
+/// As the settings tell of their own mistakes.
+impl From<WiringError> for Mistake {
+    fn from(error: WiringError) -> Self {
+        match error {
+            WiringError::Policy(PolicyError { field, rule }) => Self::of(field, rule),
+            WiringError::Key { key, problem } => Self::of(key, problem),
+            WiringError::Lacking { key, feature } => {
+                Self::of(key, format!("this build lacks it; the feature {feature} of wiring brings it"))
+            }
+            WiringError::NotFound { key, source } => Self::of(key, source.chain()),
+        }
+    }
+}
+
+/// The mistakes among what came of putting settings to use.
+pub(crate) fn mistakes<T>(tried: impl IntoIterator<Item = Result<T, WiringError>>) -> Vec<Mistake> {
+    tried.into_iter().filter_map(Result::err).map(Mistake::from).collect()
 }

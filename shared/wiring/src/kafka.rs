@@ -6,9 +6,9 @@ use std::time::Duration;
 use delivery::ports::time::Clock;
 use log_kafka::{Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram};
 use log_kafka::{Security, TopicNames, TopicSpec};
-use settings::{Kafka, KafkaAuth, Settings};
+use settings::{Kafka, KafkaAuth, Mistake, Settings};
 
-use crate::error::WiringError;
+use crate::error::{self, WiringError};
 
 /// The setting of a topic that says for how many milliseconds it keeps records; compacted topics have none.
 const RETENTION: &str = "retention.ms";
@@ -48,6 +48,23 @@ pub async fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<KafkaC
     })
 }
 
+/// Every mistake that shows when the log is connected, but for those that only AWS knows; `clock` as for [`config`].
+pub fn mistakes(settings: &Settings, clock: Arc<dyn Clock>) -> Vec<Mistake> {
+    let kafka = &settings.kafka;
+    let cluster = kafka.cluster_arn.as_deref().map_or(Ok(()), is_cluster);
+    error::mistakes([auth(kafka, clock).map(drop), cluster, authorities(kafka)])
+}
+
+/// The client reads the file by itself, and would say of it only that it was not built.
+fn authorities(kafka: &Kafka) -> Result<(), WiringError> {
+    let file = kafka.ca_file.iter().filter(|_| is_encrypted(kafka));
+    let unread = file.filter_map(|file| std::fs::File::open(file).err().map(|error| (file, error))).next();
+    unread.map_or(Ok(()), |(file, error)| {
+        let problem = format!("{file} cannot be read: {error}; name a PEM file, or remove it");
+        Err(WiringError::key("kafka.ca_file", problem))
+    })
+}
+
 /// What the topics must be like when they are made.
 pub fn topic_specs(settings: &Settings) -> Vec<TopicSpec> {
     let kept_ms = settings.kafka.retention.as_millis().to_string();
@@ -83,6 +100,17 @@ fn is_encrypted(kafka: &Kafka) -> bool {
 async fn brokers_of(arn: &str, security: &Security) -> Result<Vec<String>, WiringError> {
     let not_found = |source| WiringError::NotFound { key: "kafka.cluster_arn", source };
     log_kafka::MskCluster::parse(arn).map_err(not_found)?.brokers(security).await.map_err(not_found)
+}
+
+#[cfg(feature = "msk")]
+fn is_cluster(arn: &str) -> Result<(), WiringError> {
+    let parsed = log_kafka::MskCluster::parse(arn).map(drop);
+    parsed.map_err(|source| WiringError::NotFound { key: "kafka.cluster_arn", source })
+}
+
+#[cfg(not(feature = "msk"))]
+fn is_cluster(_: &str) -> Result<(), WiringError> {
+    Err(WiringError::Lacking { key: "kafka.cluster_arn", feature: "msk" })
 }
 
 #[cfg(not(feature = "msk"))]

@@ -28,6 +28,6 @@ pub mod vault;
 #[cfg(all(feature = "kafka", feature = "redis"))]
 pub use connect::{ConnectError, connect};
 pub use error::WiringError;
-pub use policy::{health_urls, policy};
+pub use policy::{health_urls, mistakes, policy};
 pub use unused::{Unused, unused};
 pub use use_cases::{Stores, UseCases};

@@ -4,30 +4,24 @@ use std::cmp::Reverse;
 
 use delivery::endpoints::HealthUrls;
 use domain::{
-    CircuitPolicy, Endpoint, InflightLimits, LanePolicy, OnStoreFailure, Policy, ReleasePolicy, ResponseBody,
-    RetryPolicy,
+    CircuitPolicy, Endpoint, InflightLimits, LanePolicy, OnStoreFailure, Policy, PolicyError, ReleasePolicy,
+    ResponseBody, RetryPolicy,
 };
-use settings::Settings;
+use settings::{Mistake, Settings};
 
-use crate::error::WiringError;
+use crate::error::{self, WiringError};
 
 /// Builds the policy.
 ///
 /// # Errors
 /// The rule of `domain` that a setting breaks, with its key.
 pub fn policy(settings: &Settings) -> Result<Policy, WiringError> {
-    let (retry, circuit) = (&settings.retry, &settings.circuit_breaker);
-    let (delivery, concurrency) = (&settings.delivery, &settings.concurrency);
+    let (circuit, concurrency) = (&settings.circuit_breaker, &settings.concurrency);
     Ok(Policy {
-        retry: RetryPolicy::new(retry.base_delay, retry.max_delay, retry.jitter)?,
-        release: ReleasePolicy::new(retry.release_window, retry.cohorts)?,
-        circuit: CircuitPolicy::new(
-            circuit.failure_threshold,
-            circuit.failure_window,
-            circuit.recovery_timeout,
-            circuit.success_threshold,
-        )?,
-        lanes: LanePolicy::new(delivery.fast_timeout, delivery.timeout, f64::from(concurrency.slow_lane_rate))?,
+        retry: of_retries(settings)?,
+        release: of_releases(settings)?,
+        circuit: of_circuits(settings)?,
+        lanes: of_lanes(settings)?,
         inflight: InflightLimits {
             endpoint: concurrency.max_inflight_per_endpoint,
             domain: Some(concurrency.max_inflight_per_domain).filter(|limit| *limit > 0),
@@ -41,17 +35,56 @@ pub fn policy(settings: &Settings) -> Result<Policy, WiringError> {
     })
 }
 
+/// Every mistake that shows when the policy is built, or the health URLs are read.
+pub fn mistakes(settings: &Settings) -> Vec<Mistake> {
+    let policies = [
+        of_retries(settings).map(drop),
+        of_releases(settings).map(drop),
+        of_circuits(settings).map(drop),
+        of_lanes(settings).map(drop),
+    ];
+    let policies = policies.into_iter().map(|built| built.map_err(WiringError::from));
+    error::mistakes(policies.chain(urls(settings).map(|read| read.map(drop))))
+}
+
+fn of_retries(settings: &Settings) -> Result<RetryPolicy, PolicyError> {
+    let retry = &settings.retry;
+    RetryPolicy::new(retry.base_delay, retry.max_delay, retry.jitter)
+}
+
+fn of_releases(settings: &Settings) -> Result<ReleasePolicy, PolicyError> {
+    ReleasePolicy::new(settings.retry.release_window, settings.retry.cohorts)
+}
+
+fn of_circuits(settings: &Settings) -> Result<CircuitPolicy, PolicyError> {
+    let circuit = &settings.circuit_breaker;
+    CircuitPolicy::new(
+        circuit.failure_threshold,
+        circuit.failure_window,
+        circuit.recovery_timeout,
+        circuit.success_threshold,
+    )
+}
+
+fn of_lanes(settings: &Settings) -> Result<LanePolicy, PolicyError> {
+    let delivery = &settings.delivery;
+    LanePolicy::new(delivery.fast_timeout, delivery.timeout, f64::from(settings.concurrency.slow_lane_rate))
+}
+
 /// Reads the health URLs of endpoints, the narrowest pattern first, since the first that fits is asked.
 ///
 /// # Errors
 /// The pattern whose URL is none.
 pub fn health_urls(settings: &Settings) -> Result<HealthUrls, WiringError> {
-    let urls = settings.endpoints.iter().map(|(pattern, endpoint)| {
+    let mut urls = urls(settings).collect::<Result<Vec<_>, WiringError>>()?;
+    urls.sort_by_key(|(pattern, _)| (pattern.starts_with('*'), Reverse(pattern.len())));
+    Ok(HealthUrls(urls))
+}
+
+fn urls(settings: &Settings) -> impl Iterator<Item = Result<(String, Endpoint), WiringError>> {
+    settings.endpoints.iter().map(|(pattern, endpoint)| {
         let url = Endpoint::parse(&endpoint.health_url)
             .map_err(|error| WiringError::key(format!("endpoints.{pattern}.health_url"), error.to_string()))?;
         Ok((pattern.clone(), url))
-    });
-    let mut urls = urls.collect::<Result<Vec<_>, WiringError>>()?;
-    urls.sort_by_key(|(pattern, _)| (pattern.starts_with('*'), Reverse(pattern.len())));
-    Ok(HealthUrls(urls))
+    })
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use delivery::ports::time::Clock;
-use settings::{Redis, RedisAuth, Settings};
+use settings::{Mistake, Redis, RedisAuth, Settings};
 #[cfg(feature = "iam")]
 use store_redis::{Cache, IamLogins};
 use store_redis::{Login, RedisConfig, Retention, Tls, Topology};
 
-use crate::error::WiringError;
+use crate::error::{self, WiringError};
 
 /// What the store is built from. Whatever ends, such as a token, is judged by `clock`.
 ///
@@ -16,10 +16,7 @@ use crate::error::WiringError;
 /// The key that cannot be used.
 pub fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<RedisConfig, WiringError> {
     let redis = &settings.redis;
-    if !redis.sentinel.addrs.is_empty() {
-        let problem = "sentinels are not asked: name the server in redis.addr, or use a cluster";
-        return Err(WiringError::key("redis.sentinel_addrs", problem));
-    }
+    without_sentinels(redis)?;
     Ok(RedisConfig {
         nodes: vec![redis.addr.clone()],
         topology: if redis.cluster { Topology::Cluster } else { Topology::Single },
@@ -33,13 +30,26 @@ pub fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<RedisConfig,
     })
 }
 
+/// Every mistake that shows when the store is connected; `clock` as for [`config`].
+pub fn mistakes(settings: &Settings, clock: Arc<dyn Clock>) -> Vec<Mistake> {
+    let redis = &settings.redis;
+    error::mistakes([without_sentinels(redis), tls(redis).map(drop), login(redis, clock).map(drop)])
+}
+
+fn without_sentinels(redis: &Redis) -> Result<(), WiringError> {
+    let problem = "sentinels are not asked: name the server in redis.addr, or use a cluster";
+    let named = (!redis.sentinel.addrs.is_empty()).then(|| WiringError::key("redis.sentinel_addrs", problem));
+    named.map_or(Ok(()), Err)
+}
+
 fn tls(redis: &Redis) -> Result<Option<Tls>, WiringError> {
     if !redis.tls && redis.login() != RedisAuth::Iam {
         return Ok(None);
     }
-    let read = redis.ca_file.as_ref().map(std::fs::read).transpose();
-    let authorities =
-        read.map_err(|error| WiringError::key("redis.ca_file", format!("it cannot be read: {error}")))?;
+    let read = redis.ca_file.as_ref().map(|file| std::fs::read(file).map_err(|error| (file, error))).transpose();
+    let authorities = read.map_err(|(file, error)| {
+        WiringError::key("redis.ca_file", format!("{file} cannot be read: {error}; name a PEM file, or remove it"))
+    })?;
     Ok(Some(Tls { authorities }))
 }
 

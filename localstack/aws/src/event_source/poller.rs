@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::batch::{Batch, EventRecord, Gathering};
+use super::batch::{Batch, EventRecord, Gathering, Place};
 use super::consumer::Reader;
 use super::control::Watched;
 use super::decide::{self, Came, Condition};
@@ -147,7 +147,7 @@ impl Poller {
                 return false;
             }
         }
-        self.note_given_up(condition, batch.records.len());
+        self.note_given_up(condition, batch);
         true
     }
 
@@ -158,10 +158,14 @@ impl Poller {
         }
     }
 
-    fn note_given_up(&self, condition: Condition, count: usize) {
-        let function = &self.config.spec.function;
-        tracing::error!(function, count, condition = condition.name(), "records are given up");
-        self.watched.count(|seen| seen.given_up += u64::try_from(count).unwrap_or(u64::MAX));
+    /// Says where each record is, since nothing else may know of it.
+    fn note_given_up(&self, condition: Condition, batch: &Batch) {
+        let (function, topic) = (&self.config.spec.function, &self.origin.topic);
+        for record in &batch.records {
+            let Place { partition, offset } = record.place;
+            tracing::error!(function, topic, partition, offset, condition = condition.name(), "a record is given up");
+        }
+        self.watched.count(|seen| seen.given_up += u64::try_from(batch.records.len()).unwrap_or(u64::MAX));
     }
 
     /// Commits until it is done or told to stop: a group that is sharing out its partitions anew refuses commits.

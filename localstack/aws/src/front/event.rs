@@ -23,6 +23,8 @@ const OF_THE_CONNECTION: [&str; 8] = [
     "upgrade",
 ];
 
+const TRACE: &str = "x-amzn-trace-id";
+
 /// When and whence a request came.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrived {
@@ -91,7 +93,7 @@ fn headers(headers: &HeaderMap, arrived: &Arrived) -> BTreeMap<String, String> {
     let hops = joined.remove("x-forwarded-for");
     joined.insert("x-forwarded-for".to_owned(), hops.map_or_else(|| peer.clone(), |hops| format!("{hops}, {peer}")));
     joined.insert("x-forwarded-proto".to_owned(), "http".to_owned());
-    joined.entry("x-amzn-trace-id".to_owned()).or_insert_with(|| trace(arrived));
+    joined.insert(TRACE.to_owned(), trace(headers, arrived));
     joined
 }
 
@@ -114,8 +116,10 @@ fn text(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-fn trace(arrived: &Arrived) -> String {
-    format!("Root=1-{:08x}-{:024x}", arrived.at.as_secs(), arrived.bits >> 32)
+/// The trace of a request: the caller's, or a new one, which has no parent yet.
+pub(super) fn trace(headers: &HeaderMap, arrived: &Arrived) -> String {
+    let fresh = || format!("Root=1-{:08x}-{:024x}", arrived.at.as_secs(), arrived.bits >> 32);
+    headers.get(TRACE).map_or_else(fresh, text)
 }
 
 fn context(parts: &Parts, arrived: &Arrived) -> Value {

@@ -23,6 +23,19 @@ impl Invocation {
         let trace = fresh_trace(clock, random);
         Self { id: fresh_id(random), payload, trace, client_context: None }
     }
+
+    /// Joins a caller's trace: of its own, what the caller left out remains.
+    pub(super) fn join(&mut self, trace: &str) {
+        let mut joined = trace.trim().trim_end_matches(';').to_owned();
+        for own in self.trace.split(';') {
+            let name = own.split('=').next().unwrap_or_default();
+            let is_named = |field: &str| field.trim().split('=').next().is_some_and(|known| known == name);
+            if !joined.split(';').any(is_named) {
+                joined = format!("{joined};{own}");
+            }
+        }
+        self.trace = joined;
+    }
 }
 
 /// A fresh request id, shaped like a random UUID.
@@ -49,6 +62,20 @@ mod tests {
         fn bits(&self) -> u128 {
             u128::MAX
         }
+    }
+
+    #[test]
+    fn a_caller_s_trace_is_joined_and_what_it_lacks_is_added() {
+        let of = |trace: &str| {
+            let own = "Root=1-00000001-a;Parent=b;Sampled=0".to_owned();
+            let (id, payload) = (String::new(), Bytes::new());
+            let mut invocation = Invocation { id, payload, trace: own, client_context: None };
+            invocation.join(trace);
+            invocation.trace
+        };
+        assert_eq!(of("Root=1-00000002-c"), "Root=1-00000002-c;Parent=b;Sampled=0");
+        assert_eq!(of("Root=1-00000002-c;Parent=d;Sampled=1"), "Root=1-00000002-c;Parent=d;Sampled=1");
+        assert_eq!(of("Self=1-x; Root=1-00000002-c; Sampled=?"), "Self=1-x; Root=1-00000002-c; Sampled=?;Parent=b");
     }
 
     #[test]

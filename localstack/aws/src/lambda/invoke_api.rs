@@ -109,7 +109,7 @@ fn wanted(headers: &HeaderMap) -> Result<Wanted, Problem> {
 
 fn with_headers(mut invocation: Invocation, headers: &HeaderMap) -> Invocation {
     if let Some(trace) = headers.get(TRACE).and_then(|trace| trace.to_str().ok()) {
-        trace.clone_into(&mut invocation.trace);
+        invocation.join(trace);
     }
     invocation.client_context = headers.get(CONTEXT).cloned();
     invocation

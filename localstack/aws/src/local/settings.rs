@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::settings::{KafkaAuth, Origin, Settings, SettingsErrors, Sources};
+use ::settings::{Kafka, KafkaAuth, Loaded, Mistake, Origin, Settings, SettingsErrors, Sources};
 use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clock_system::SystemClock;
-use delivery::ports::time::Random;
+use delivery::ports::time::{Clock, Random};
 use log_kafka::TopicSpec;
 
 use super::services::Services;
@@ -21,6 +21,8 @@ const HANDED_ON: [&str; 4] = ["AWS_LAMBDA_LOG_FORMAT", "AWS_LAMBDA_LOG_LEVEL", "
 const LOCAL: [(&str, &str); 3] =
     [("delivery.allow_private_addresses", "true"), ("redis.cluster", "true"), ("api.auth", "none")];
 const KEY: &str = "secrets.key";
+/// What the list of functions says too.
+const CONCURRENCY: &str = "delivery.concurrency";
 
 /// What the functions are told, and what that means.
 #[derive(Debug)]
@@ -33,14 +35,13 @@ pub struct Told {
     pub chosen: Vec<String>,
 }
 
-/// Puts the functions' variables together.
+/// Puts the functions' variables together, before it is known where Kafka and Redis are.
 ///
 /// # Errors
 /// Every mistake in the settings.
 pub fn tell(
     environment: &BTreeMap<String, String>,
     file: Option<&Path>,
-    services: &Services,
     random: &dyn Random,
 ) -> Result<Told, SettingsErrors> {
     let mut variables: BTreeMap<String, String> = environment
@@ -48,19 +49,21 @@ pub fn tell(
         .filter(|(name, _)| name.starts_with("HOWK_") || HANDED_ON.contains(&name.as_str()))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    variables.insert("HOWK_KAFKA_BROKERS".to_owned(), services.brokers.clone());
-    variables.insert("HOWK_REDIS_ADDR".to_owned(), services.redis.clone());
     if let Some(file) = file {
         // A function runs in a folder of its own choice.
         let path = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
         variables.insert("HOWK_CONFIG".to_owned(), path.display().to_string());
     }
-    let said = ::settings::load(Sources { file: file.map(Path::to_path_buf), environment: &variables })?;
+    let said = read(&variables, file).checked()?;
     let unsaid = |key: &str| said.effective().iter().any(|read| read.key == key && read.origin == Origin::Default);
     let mut chosen = Vec::new();
     for (key, value) in LOCAL.into_iter().filter(|(key, _)| unsaid(key)) {
         variables.insert(variable(key), value.to_owned());
         chosen.push(format!("{} = {value}", variable(key)));
+    }
+    if !unsaid(CONCURRENCY) {
+        // Said in the file: of what is listed with the functions, a variable that is there wins.
+        variables.insert(variable(CONCURRENCY), said.delivery.concurrency.to_string());
     }
     if unsaid(KEY) {
         let bytes = [random.bits().to_be_bytes(), random.bits().to_be_bytes()].concat();
@@ -70,11 +73,46 @@ pub fn tell(
             variable(KEY)
         ));
     }
-    let settings = ::settings::load(Sources { file: file.map(Path::to_path_buf), environment: &variables })?;
+    let settings = read(&variables, file).checked()?;
     Ok(Told { variables, settings, chosen })
 }
 
+/// The settings, with what is wrong with them for the functions and for the event sources here.
+fn read(variables: &BTreeMap<String, String>, file: Option<&Path>) -> Loaded {
+    let sources = Sources { file: file.map(Path::to_path_buf), environment: variables };
+    let loaded = ::settings::read_function(sources, &[]).on_lambda();
+    let (settings, clock): (_, Arc<dyn Clock>) = (loaded.settings(), Arc::new(SystemClock));
+    let found = [
+        wiring::mistakes(settings),
+        wiring::kafka::mistakes(settings, Arc::clone(&clock)),
+        wiring::redis::mistakes(settings, clock),
+        beyond_event_sources(&settings.kafka),
+    ];
+    loaded.with(found.concat())
+}
+
+/// The event sources here read a Kafka by its brokers, without sign-in and TLS.
+fn beyond_event_sources(kafka: &Kafka) -> Vec<Mistake> {
+    let asked = [
+        ("kafka.auth", kafka.auth != KafkaAuth::None),
+        ("kafka.tls", kafka.tls),
+        ("kafka.cluster_arn", kafka.cluster_arn.is_some()),
+    ];
+    let problem = "the event sources here read a Kafka by its brokers, without sign-in and TLS; remove it";
+    asked.into_iter().filter(|(_, asked)| *asked).map(|(key, _)| Mistake::of(key, problem)).collect()
+}
+
 impl Told {
+    /// The same with Kafka and Redis where they are.
+    #[must_use]
+    pub fn at(mut self, services: &Services) -> Self {
+        self.variables.insert(variable("kafka.brokers"), services.brokers.clone());
+        self.variables.insert(variable("redis.addr"), services.redis.clone());
+        self.settings.kafka.brokers = services.brokers.split(',').map(|broker| broker.trim().to_owned()).collect();
+        self.settings.redis.addr.clone_from(&services.redis);
+        self
+    }
+
     /// What the topics of `infra/topics.json` are called.
     pub fn topics(&self) -> BTreeMap<String, String> {
         let named = wiring::kafka::topic_specs(&self.settings);
@@ -89,14 +127,8 @@ impl Told {
     /// Makes the topics that are missing.
     ///
     /// # Errors
-    /// When Kafka doesn't make them, or is one that the event sources here can't sign in to.
+    /// When Kafka doesn't make them.
     pub async fn make_topics(&self) -> anyhow::Result<()> {
-        let kafka = &self.settings.kafka;
-        anyhow::ensure!(
-            kafka.auth == KafkaAuth::None && !kafka.tls && kafka.cluster_arn.is_none(),
-            "the event sources here read a Kafka by its brokers, without sign-in and TLS: leave kafka.auth, kafka.tls and \
-             kafka.cluster_arn alone"
-        );
         let config = wiring::kafka::config(&self.settings, Arc::new(SystemClock)).await?;
         let specs = wiring::kafka::topic_specs(&self.settings);
         log_kafka::create_topics(&config, &specs).await.context("topics cannot be made")?;
@@ -127,7 +159,7 @@ mod tests {
 
     fn told(variables: &[(&str, &str)]) -> Told {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        tell(&variables, None, &services(), &Sevens).unwrap()
+        tell(&variables, None, &Sevens).unwrap().at(&services())
     }
 
     #[test]
@@ -151,13 +183,27 @@ mod tests {
         ]);
         assert_eq!(told.variables["HOWK_SECRETS_KEY"], key);
         assert!(!told.settings.redis.cluster);
+        assert!(
+            !told.variables.contains_key("HOWK_DELIVERY_CONCURRENCY"),
+            "nobody said it: the list of functions does"
+        );
         assert_eq!(told.topics()["howk.pending"], "eu.pending");
         assert_eq!(told.topics()["howk.slow"], "howk.slow");
     }
 
     #[test]
-    fn mistakes_are_told_before_anything_starts() {
-        let variables = BTreeMap::from([("HOWK_RETRY_BASE_DELAY".to_owned(), "soon".to_owned())]);
-        assert!(tell(&variables, None, &services(), &Sevens).is_err());
+    fn every_mistake_is_told_before_anything_starts() {
+        let variables = [
+            ("HOWK_RETRY_BASE_DELAY", "soon"),
+            ("HOWK_KAFKA_AUTH", "iam"),
+            ("HOWK_REDIS_TLS", "true"),
+            ("HOWK_REDIS_CA_FILE", "/nowhere/ca.pem"),
+            ("HOWK_API_MAX_REQUEST_SIZE", "5000000"),
+        ];
+        let variables = BTreeMap::from(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let told = tell(&variables, None, &Sevens).unwrap_err().to_string();
+        for part in ["(retry.base_delay)", "(kafka.auth)", "(redis.ca_file)", "(api.max_request_size)"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
     }
 }

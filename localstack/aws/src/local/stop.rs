@@ -75,7 +75,8 @@ fn shown(state: &StackState) -> String {
     });
     let sources = state.event_sources.iter().map(|source| {
         let is = if source.is_paused { "paused" } else { "polling" };
-        format!("{} -> {}: {is}, {} records, lag {}", source.topic, source.function, source.records, source.lag)
+        let counts = format!("{} records, lag {}, {} given up", source.records, source.lag, source.given_up);
+        format!("{} -> {}: {is}, {counts}", source.topic, source.function)
     });
     let schedules = state
         .schedules

@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::binaries::Places;
-use super::services::{self, Services};
+use super::services;
 use super::settings::{self, Told};
 use crate::cli::Up;
 use crate::lambda::Output;
@@ -59,10 +59,12 @@ impl LocalStack<'_> {
         let spec = spec(self.options)?;
         let binaries = binaries(self.options, &spec)?;
         let environment = ProcessEnvironment.variables();
+        let told =
+            settings::tell(&environment, self.options.config.as_deref(), &SystemRandom).map_err(BadSettings)?;
         let given = |name: &str| environment.get(name).map(String::as_str).filter(|value| !value.is_empty());
         let services = services::up(given("HOWK_KAFKA_BROKERS"), given("HOWK_REDIS_ADDR")).await?;
         let ran = tokio::select! {
-            told = self.prepare(&environment, &services) => match told {
+            told = prepare(told.at(&services)) => match told {
                 Ok(told) => self.run_stack(&told, spec, binaries).await,
                 Err(error) => Err(error),
             },
@@ -73,16 +75,6 @@ impl LocalStack<'_> {
             services::down().await?;
         }
         ran
-    }
-
-    async fn prepare(&self, environment: &BTreeMap<String, String>, services: &Services) -> anyhow::Result<Told> {
-        let told = settings::tell(environment, self.options.config.as_deref(), services, &SystemRandom);
-        let told = told.map_err(BadSettings)?;
-        for choice in &told.chosen {
-            say(&format!("chosen: {choice}"));
-        }
-        told.make_topics().await?;
-        Ok(told)
     }
 
     async fn run_stack(
@@ -112,6 +104,14 @@ impl LocalStack<'_> {
         }
         std::future::pending().await
     }
+}
+
+async fn prepare(told: Told) -> anyhow::Result<Told> {
+    for choice in &told.chosen {
+        say(&format!("chosen: {choice}"));
+    }
+    told.make_topics().await?;
+    Ok(told)
 }
 
 fn say(what: &str) {

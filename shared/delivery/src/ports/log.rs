@@ -1,7 +1,7 @@
 //! Port `log`: the source of truth.
 
 use async_trait::async_trait;
-use domain::{Position, Record, Topic, Undecodable};
+use domain::{Position, Record, Topic, Undecodable, WebhookId};
 
 use crate::fault::Fault;
 
@@ -12,6 +12,16 @@ pub struct LogRecord {
     pub position: Position,
     /// What it is, or why it cannot be read.
     pub value: Result<Record, Undecodable>,
+}
+
+impl LogRecord {
+    /// The webhook that a dispatch hands over, for log lines about it.
+    pub fn webhook_id(&self) -> Option<&WebhookId> {
+        match &self.value {
+            Ok(Record::Dispatch(_, dispatch)) => Some(&dispatch.webhook.id),
+            Ok(_) | Err(_) => None,
+        }
+    }
 }
 
 /// The extent of one partition.

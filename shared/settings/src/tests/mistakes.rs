@@ -1,6 +1,7 @@
 //! What is said about wrong settings, and that all of it is said at once.
 
 use super::{found, line, lines, read, variables};
+use crate::Mistake;
 use crate::settings::assemble;
 
 #[test]
@@ -138,7 +139,7 @@ fn bounds_of_the_release_window_and_concurrency() {
 fn a_function_is_told_of_everything_that_nobody_decided() {
     let decided: [&[_]; 4] = [&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["api.port"]];
     let (yaml, pairs) = ("api: {auth: none, port: no}", [("HOWK_REDIS_ADDR", ""), ("HOWK_RETRY_JITTER", "2")]);
-    let errors = assemble(found(yaml), variables(&pairs), &decided).expect_err("three");
+    let errors = assemble(found(yaml), variables(&pairs), &decided).checked().expect_err("three");
     let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
     let [port, jitter, brokers, addr] = lines.as_slice() else { panic!("{lines:#?}") };
     assert!(port.starts_with("HOWK_API_PORT (api.port): no is not a whole number"), "{port}");
@@ -151,4 +152,27 @@ fn a_function_is_told_of_everything_that_nobody_decided() {
         format!("HOWK_KAFKA_BROKERS (kafka.brokers): {instead} {undecided}: a list, each item {host}")
     );
     assert_eq!(*addr, format!("HOWK_REDIS_ADDR (redis.addr): is not set, {undecided}: {host}"));
+}
+
+#[test]
+fn what_shows_in_use_is_told_with_the_rest_and_what_follows_from_a_mistake_is_not() {
+    let loaded = assemble(found(""), variables(&[("HOWK_REDIS_AUTH", "password"), ("HOWK_RETRY_JITTER", "2")]), &[]);
+    let found = [("redis.password", "needed"), ("retry.jitter", "needed"), ("redis.ca_file", "it cannot be read")];
+    let errors = loaded.with(found.map(|(key, problem)| Mistake::of(key, problem))).checked().expect_err("three");
+    let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
+    let [jitter, auth, file] = lines.as_slice() else { panic!("{lines:#?}") };
+    assert!(jitter.contains("(retry.jitter)") && auth.contains("(redis.auth)"), "{lines:#?}");
+    assert_eq!(*file, "HOWK_REDIS_CA_FILE (redis.ca_file): it cannot be read");
+}
+
+#[test]
+fn a_request_is_bounded_by_what_lambda_takes() {
+    let of = |bytes: &str| assemble(found(""), variables(&[("HOWK_API_MAX_REQUEST_SIZE", bytes)]), &[]);
+    assert!(of("4669440").on_lambda().checked().is_ok());
+    let told = of("4669441").on_lambda().checked().expect_err("too large").to_string();
+    assert!(
+        told.contains("HOWK_API_MAX_REQUEST_SIZE (api.max_request_size): 4669441 is more than the 4669440"),
+        "{told}"
+    );
+    assert!(of("4669441").checked().is_ok(), "a server has no such bound");
 }

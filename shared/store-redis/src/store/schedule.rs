@@ -73,21 +73,21 @@ impl RedisStore {
                     let call = call.arg(&lease.token).arg(lease.until.as_ms());
                     let call = entries.iter().fold(call, |call, (_, (at, id))| call.arg(id).arg(*at));
                     let values: Vec<Vec<u8>> = self.link.call(call).await?;
-                    Ok(entries.iter().map(|(place, _)| *place).zip(values).collect::<Vec<_>>())
+                    Ok(entries.iter().map(|(place, (_, id))| (*place, id)).zip(values).collect::<Vec<_>>())
                 })
                 .collect(),
         )
         .await?;
         let values: BTreeMap<_, _> = leased.into_iter().flatten().filter(|(_, value)| !value.is_empty()).collect();
-        Ok(values.into_values().filter_map(|value| readable(&value)).collect())
+        Ok(values.into_iter().filter_map(|((_, id), value)| readable(id, &value)).collect())
     }
 }
 
 /// A record that cannot be read stays under its lease: the log has it, a rebuild writes it again.
-fn readable(value: &[u8]) -> Option<Waiting> {
+fn readable(webhook_id: &str, value: &[u8]) -> Option<Waiting> {
     let waiting = unpack(value);
     if waiting.is_none() {
-        tracing::warn!("a record of the schedule cannot be read");
+        tracing::warn!(webhook_id, "a record of the schedule cannot be read");
     }
     waiting
 }

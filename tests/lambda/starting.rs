@@ -1,0 +1,138 @@
+//! What howk's own functions say when they cannot start: on one line, to the operator and to the Runtime API.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clock_system::{SystemClock, SystemRandom};
+use delivery::ports::time::Clock;
+use howk_local::lambda::{Lambda, LambdaConfig, Line, Output, Program};
+use howk_local::local::binaries::Places;
+use howk_local::spec::StackSpec;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::own_redis::OwnRedis;
+use crate::rig::built_beside;
+
+/// The platform ends a start after this long.
+const INIT_MAX: Duration = Duration::from_secs(10);
+const FUNCTIONS: [&str; 5] = ["enqueue", "fast-lane", "slow-lane", "scheduler", "reconciler"];
+
+/// The functions' binaries behind a Runtime API, told the same.
+struct Starting {
+    lambda: Lambda,
+    lines: Arc<Mutex<Vec<Line>>>,
+    variables: BTreeMap<String, String>,
+}
+
+impl Starting {
+    fn told(pairs: &[(&str, &str)]) -> Self {
+        let variables: BTreeMap<String, String> =
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let paths = Places::around(built_beside().as_deref()).find(FUNCTIONS).unwrap();
+        let specs = StackSpec::howk().unwrap().functions.into_iter();
+        let program = |spec: howk_local::spec::FunctionSpec| {
+            let path = paths[&spec.name].clone();
+            Program { spec, path, variables: variables.clone() }
+        };
+        let lines: Arc<Mutex<Vec<Line>>> = Arc::default();
+        let taken = Arc::clone(&lines);
+        let lambda = Lambda::new(LambdaConfig {
+            programs: specs.map(program).collect(),
+            account_concurrency: FUNCTIONS.len(),
+            freezes: true,
+            output: Output::to(move |line| taken.lock().push(line)),
+            clock: Arc::new(SystemClock),
+            random: Arc::new(SystemRandom),
+        });
+        Self { lambda, lines, variables }
+    }
+
+    /// Why a function does not start, as the Runtime API was told.
+    async fn refusal(&self, function: &str) -> String {
+        self.lambda.warm(function).await.unwrap_err().to_string()
+    }
+
+    /// The one line that a function logged as an error.
+    fn error_line(&self, function: &str) -> Value {
+        let lines = self.lines.lock();
+        let parsed = lines.iter().filter(|line| line.function == function);
+        let parsed = parsed.map(|line| serde_json::from_str::<Value>(&line.text).expect("JSON on every line"));
+        let errors: Vec<Value> = parsed.filter(|line| line["level"] == "ERROR").collect();
+        let [error] = errors.as_slice() else { panic!("{errors:#?}") };
+        error.clone()
+    }
+
+    /// What the process ends with, when nothing but the variables is there.
+    fn exit_code(&self, function: &str) -> Option<i32> {
+        let program = &Places::around(built_beside().as_deref()).find([function]).unwrap()[function];
+        Command::new(program).env_clear().envs(&self.variables).output().unwrap().status.code()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_mistake_in_the_settings_is_on_one_line_and_known_to_the_platform() {
+    let starting = Starting::told(&[
+        ("HOWK_RETRY_JITTER", "2"),
+        ("HOWK_RETYR_BASE_DELAY", "1s"),
+        ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
+        ("HOWK_KAFKA_TLS", "true"),
+        ("HOWK_KAFKA_CA_FILE", "/nowhere/kafka.pem"),
+        ("HOWK_KAFKA_AUTH", "scram"),
+        ("HOWK_REDIS_ADDR", "127.0.0.1:1"),
+        ("HOWK_REDIS_TLS", "true"),
+        ("HOWK_REDIS_CA_FILE", "/nowhere/redis.pem"),
+        ("HOWK_REDIS_SENTINEL_ADDRS", "127.0.0.1:2"),
+        ("HOWK_REDIS_SENTINEL_MASTER_NAME", "one"),
+        ("HOWK_API_MAX_REQUEST_SIZE", "8388608"),
+    ]);
+    for function in FUNCTIONS {
+        let told = starting.refusal(function).await;
+        let line = starting.error_line(function);
+        let said = line["message"].as_str().unwrap();
+        for part in [
+            " mistakes in the settings: ",
+            "HOWK_RETRY_JITTER (retry.jitter): 2 is not",
+            "HOWK_RETYR_BASE_DELAY: unknown variable",
+            "(kafka.auth): scram needs kafka.username and kafka.password",
+            "HOWK_KAFKA_CA_FILE (kafka.ca_file): /nowhere/kafka.pem cannot be read",
+            "HOWK_REDIS_CA_FILE (redis.ca_file): /nowhere/redis.pem cannot be read",
+            "HOWK_REDIS_SENTINEL_ADDRS (redis.sentinel_addrs): sentinels are not asked: name the server in redis.addr",
+            "HOWK_API_MAX_REQUEST_SIZE (api.max_request_size): 8388608 is more than the 4669440 bytes",
+        ] {
+            assert!(said.contains(part), "{part}\nis not in {function}'s\n{said}");
+            assert!(told.contains(part), "{part}\nwas not told to the Runtime API by {function}:\n{told}");
+        }
+        assert!(told.contains("howk.settings"), "{told}");
+        assert!(!said.contains("reached"), "nothing was asked for: {said}");
+        assert_eq!(said.matches("kafka.username").count(), 1, "no mistake is told twice: {said}");
+        let undecided = if function == "enqueue" { 1 } else { 0 };
+        assert_eq!(said.matches("api.auth").count(), undecided, "{function}: {said}");
+        assert_eq!(starting.exit_code(function), Some(78), "{function}");
+    }
+    starting.lambda.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kafka_that_is_not_there_is_named_before_the_platform_gives_up() {
+    let redis = OwnRedis::start().await;
+    let starting = Starting::told(&[
+        ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
+        ("HOWK_REDIS_ADDR", &redis.address()),
+        ("HOWK_REDIS_CLUSTER", "true"),
+    ]);
+    let begun = SystemClock.now();
+    let told = starting.refusal("reconciler").await;
+    let took = SystemClock.now().since(begun);
+    let said = starting.error_line("reconciler")["message"].as_str().unwrap().to_owned();
+    for text in [&told, &said] {
+        assert!(text.contains("Kafka cannot be reached: no Kafka broker answers: "), "{text}");
+        assert!(text.contains("127.0.0.1:1") && text.contains("Connection refused"), "{text}");
+        assert!(!text.contains("Redis cannot be reached"), "{text}");
+    }
+    assert!(took < INIT_MAX, "the platform would have ended it before: {took:?}");
+    assert_eq!(starting.exit_code("reconciler"), Some(1));
+    starting.lambda.shut_down().await;
+}
