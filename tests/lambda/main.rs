@@ -10,9 +10,13 @@
 mod emulator;
 mod event_source;
 mod front;
+mod functions;
 mod invoke_api;
 mod life_cycle;
 mod own_redis;
 mod rig;
 mod schedule;
+mod secret_store;
+mod secrets;
 mod system;
+mod without_redis;

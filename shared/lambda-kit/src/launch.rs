@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use delivery::observe;
 use delivery::ports::time::Clock;
-use settings::{EffectiveKey, LogLevel, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources};
+use settings::{EffectiveKey, Environment, LogLevel, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::emf::Emf;
 use crate::logging;
@@ -56,9 +57,24 @@ pub fn launch(
     clock: Arc<dyn Clock>,
     main: impl AsyncFnOnce(Kit) -> Result<(), StartError>,
 ) -> ExitCode {
-    let loaded = settings::load_function(sources(), function.decided);
-    let level = loaded.as_ref().map_or(LogLevel::Info, |settings| settings.log.level);
-    let logging = tracing::subscriber::set_global_default(logging::subscriber(std::io::stdout, level));
+    match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => launch_on(&runtime, function, (clock, main)),
+        Err(error) => {
+            drop(start_logging(LogLevel::Info));
+            refuse(function, &error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn launch_on<M>(runtime: &Runtime, function: Function, (clock, main): (Arc<dyn Clock>, M)) -> ExitCode
+where
+    M: AsyncFnOnce(Kit) -> Result<(), StartError>,
+{
+    let environment = runtime.block_on(environment());
+    let loaded = settings::load_function(Sources { file: None, environment: &environment }, function.decided);
+    drop(environment);
+    let logging = start_logging(loaded.as_ref().map_or(LogLevel::Info, |settings| settings.log.level));
     let settings = match loaded {
         Ok(settings) => settings,
         Err(mistakes) => {
@@ -68,8 +84,7 @@ pub fn launch(
     };
     tracing::info!(function = function.name, settings = chosen(&settings), "starting");
     let kit = Kit { settings: Arc::new(settings), clock, emf: Emf::new(function.name) };
-    let started = logging.map_err(StartError::from).and_then(|()| run(kit, main));
-    match started {
+    match logging.and_then(|()| run(runtime, kit, main)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             refuse(function, &error.to_string());
@@ -78,14 +93,27 @@ pub fn launch(
     }
 }
 
-fn run(kit: Kit, main: impl AsyncFnOnce(Kit) -> Result<(), StartError>) -> Result<(), StartError> {
+fn run(runtime: &Runtime, kit: Kit, main: impl AsyncFnOnce(Kit) -> Result<(), StartError>) -> Result<(), StartError> {
     metrics::set_global_recorder(kit.emf.recorder())?;
     observe::describe();
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(main(kit))
+    runtime.block_on(main(kit))
 }
 
-fn sources() -> Sources<'static> {
-    Sources { file: None, environment: &ProcessEnvironment }
+fn start_logging(level: LogLevel) -> Result<(), StartError> {
+    let subscriber = logging::subscriber(std::io::stdout, level);
+    tracing::subscriber::set_global_default(subscriber).map_err(StartError::from)
+}
+
+/// The variables of this process.
+#[cfg(feature = "secrets")]
+async fn environment() -> impl Environment {
+    crate::secrets::WithSecrets::of(&ProcessEnvironment).await
+}
+
+#[cfg(not(feature = "secrets"))]
+#[expect(clippy::unused_async, reason = "a function with secrets asks for them")]
+async fn environment() -> impl Environment {
+    ProcessEnvironment
 }
 
 fn refuse(function: Function, why: &str) {

@@ -11,6 +11,10 @@ mod invoked;
 mod lane;
 mod launch;
 mod logging;
+#[cfg(feature = "secrets")]
+mod secret_store;
+#[cfg(feature = "secrets")]
+mod secrets;
 mod serve;
 mod shutdown;
 mod start;
@@ -21,6 +25,8 @@ pub use failure::Failure;
 pub use invoked::Invoked;
 pub use lane::{LaneHandler, PartialResponses};
 pub use launch::{Function, Kit, launch};
+#[cfg(feature = "secrets")]
+pub use secrets::WithSecrets;
 pub use serve::{Handler, serve};
 pub use shutdown::until_shutdown;
 pub use start::StartError;

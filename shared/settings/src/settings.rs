@@ -25,7 +25,7 @@ use crate::redis::Redis;
 use crate::retry::Retry;
 use crate::scheduler::Scheduler;
 use crate::secrets::Secrets;
-use crate::sources::Sources;
+use crate::sources::{Environment, Sources};
 use crate::transformer::Transformer;
 use crate::ttl::Ttl;
 use crate::unknown;
@@ -45,9 +45,8 @@ pub fn load(sources: Sources<'_>) -> Result<Settings, SettingsErrors> {
 /// As [`load`], and every entry that is not decided.
 pub fn load_function(sources: Sources<'_>, decided: &[&[&'static str]]) -> Result<Settings, SettingsErrors> {
     let Sources { file, environment } = sources;
-    let variables = environment.variables();
-    let found = find(file, &variables);
-    assemble(found, variables, decided)
+    let found = find(file, &environment.variables());
+    assemble(found, environment, decided)
 }
 
 /// The reference of all keys as a Markdown table: key, variable, default, what is allowed, meaning.
@@ -174,17 +173,17 @@ impl Settings {
 impl Default for Settings {
     /// The settings of a process without file and variables.
     fn default() -> Self {
-        Self::read(&mut Reader::new(Found::Nothing, BTreeMap::new()))
+        Self::read(&mut Reader::new(Found::Nothing, &BTreeMap::new()))
     }
 }
 
 /// Reads and checks settings from what was found.
 pub(crate) fn assemble(
     found: Found,
-    variables: BTreeMap<String, String>,
+    environment: &dyn Environment,
     decided: &[&[&'static str]],
 ) -> Result<Settings, SettingsErrors> {
-    let mut reader = Reader::new(found, variables);
+    let mut reader = Reader::new(found, environment);
     let settings = Settings::read(&mut reader);
     settings.check(&mut reader);
     for keys in decided {

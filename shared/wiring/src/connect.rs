@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use delivery::FaultKind;
 use delivery::ports::time::{Clock, Random};
 use log_kafka::KafkaLog;
 use settings::Settings;
@@ -25,6 +26,16 @@ impl ConnectError {
     }
 }
 
+/// What a function can do while Redis is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithoutRedis {
+    /// Nothing: it does not start.
+    Nothing,
+    /// What fails open, or is handed back: it starts, and says so. Settings or a login that are wrong are refused all the
+    /// same.
+    Something,
+}
+
 /// Connects to Kafka and Redis. Neither makes nor checks topics.
 ///
 /// # Errors
@@ -33,6 +44,7 @@ pub async fn connect(
     settings: &Settings,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
+    without_redis: WithoutRedis,
 ) -> Result<UseCases, ConnectError> {
     let kafka = async {
         let config = crate::kafka::config(settings, Arc::clone(&clock)).await.map_err(ConnectError::of("Kafka"))?;
@@ -40,7 +52,15 @@ pub async fn connect(
     };
     let redis = async {
         let config = crate::redis::config(settings, Arc::clone(&clock)).map_err(ConnectError::of("Redis"))?;
-        RedisStore::connect(config).await.map_err(ConnectError::of("Redis"))
+        let store = RedisStore::new(&config).map_err(ConnectError::of("Redis"))?;
+        match store.reach().await {
+            Err(fault) if fault.kind == FaultKind::Transient && without_redis == WithoutRedis::Something => {
+                let fault = fault.chain();
+                tracing::warn!(fault, "Redis cannot be reached; the start goes on without it");
+            }
+            reached => reached.map_err(ConnectError::of("Redis"))?,
+        }
+        Ok(store)
     };
     let (log, store) = futures::try_join!(kafka, redis)?;
     Ok(UseCases::new(Arc::new(log), Stores::of(&Arc::new(store)), Arc::clone(&clock), random))

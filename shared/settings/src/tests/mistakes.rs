@@ -1,7 +1,10 @@
 //! What is said about wrong settings, and that all of it is said at once.
 
+use std::collections::BTreeMap;
+
 use super::{found, line, lines, read, variables};
 use crate::settings::assemble;
+use crate::sources::Environment;
 
 #[test]
 fn ten_mistakes_give_ten_lines() {
@@ -138,7 +141,7 @@ fn bounds_of_the_release_window_and_concurrency() {
 fn a_function_is_told_of_everything_that_nobody_decided() {
     let decided: [&[_]; 4] = [&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["api.port"]];
     let (yaml, pairs) = ("api: {auth: none, port: no}", [("HOWK_REDIS_ADDR", ""), ("HOWK_RETRY_JITTER", "2")]);
-    let errors = assemble(found(yaml), variables(&pairs), &decided).expect_err("three");
+    let errors = assemble(found(yaml), &variables(&pairs), &decided).expect_err("three");
     let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
     let [port, jitter, brokers, addr] = lines.as_slice() else { panic!("{lines:#?}") };
     assert!(port.starts_with("HOWK_API_PORT (api.port): no is not a whole number"), "{port}");
@@ -151,4 +154,28 @@ fn a_function_is_told_of_everything_that_nobody_decided() {
         format!("HOWK_KAFKA_BROKERS (kafka.brokers): {instead} {undecided}: a list, each item {host}")
     );
     assert_eq!(*addr, format!("HOWK_REDIS_ADDR (redis.addr): is not set, {undecided}: {host}"));
+}
+
+/// Variables, of which some stand elsewhere.
+struct Elsewhere(BTreeMap<String, String>);
+
+impl Environment for Elsewhere {
+    fn variables(&self) -> BTreeMap<String, String> {
+        variables(&[("HOWK_RETRY_JITTER", "2"), ("HOWK_API_KEYS", "not JSON")])
+    }
+
+    fn unavailable(&self) -> BTreeMap<String, String> {
+        self.0.clone()
+    }
+}
+
+#[test]
+fn a_value_that_could_not_be_had_is_one_of_the_mistakes_and_hides_those_that_follow_from_it() {
+    let elsewhere = Elsewhere(variables(&[("HOWK_SECRETS_KEY", "access is denied"), ("HOWK_API_KEYS", "too late")]));
+    let errors = assemble(found("api: {auth: keys}"), &elsewhere, &[&["secrets.key"]]).expect_err("three");
+    let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
+    let [keys, jitter, key] = lines.as_slice() else { panic!("{lines:#?}") };
+    assert_eq!(keys, "HOWK_API_KEYS (api.keys): too late");
+    assert!(jitter.starts_with("HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{jitter}");
+    assert_eq!(key, "HOWK_SECRETS_KEY (secrets.key): access is denied");
 }
