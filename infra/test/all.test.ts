@@ -3,6 +3,7 @@ import './settings.test.ts';
 import './inequalities.test.ts';
 import './functions.test.ts';
 import './resources.test.ts';
+import './options.test.ts';
 import './grants.test.ts';
 import './environment.test.ts';
 import './event-sources.test.ts';

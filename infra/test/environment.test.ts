@@ -12,7 +12,11 @@ import { EXAMPLES, infra, synthesised } from './examples.ts';
 import { readable } from './statements.ts';
 
 const byVariable = new Map([...reference.values()].map((setting) => [setting.variable, setting]));
-const bySecretVariable = new Set([...reference.keys()].filter(isSecret).map(secretVariableOf));
+/** What the functions' kit asks Secrets Manager for, by the variable of the value. */
+const asked = [
+    ...readFileSync(join(infra, '../shared/lambda-kit/src/secrets.rs'), 'utf8').matchAll(/Variable \{ name: "(HOWK_[A-Z_]+)"/g),
+].map(([, variable = '']) => variable);
+const bySecretVariable = new Set(asked.map((variable) => `${variable}_ARN`));
 
 /** What the stack knows of the adapters' other ends. */
 const OF_ADAPTERS: Readonly<Record<FunctionSpec['adapters'][number], readonly string[]>> = {
@@ -103,6 +107,25 @@ test('each lane has its own concurrency, and says whether its answers may be par
     assert.deepEqual(of('medium', 'fast-lane'), ['100', 'true', '60s']);
     assert.deepEqual(of('medium', 'slow-lane'), ['200', 'true', '120s']);
     assert.deepEqual(of('existing-cluster', 'fast-lane'), ['50', 'false', '60s']);
+});
+
+test('the kit asks for every secret that the stack names, and the stack names every one that it asks for', () => {
+    const named = new Set(FUNCTIONS.flatMap(({ secrets }) => secrets).map(variableOf));
+    assert.deepEqual([...named].sort(), [...asked].sort());
+});
+
+test('a function gets ARNs of secrets where its crate asks for them, and nowhere else', () => {
+    for (const { name, secrets } of FUNCTIONS) {
+        const manifest = readFileSync(join(infra, `../functions/${name}/Cargo.toml`), 'utf8');
+        const asks = /^lambda-kit = \{.*features = \[[^\]]*"secrets"/m.test(manifest);
+        assert.equal(asks, secrets.length > 0, name);
+        for (const example of EXAMPLES) {
+            const arns = Object.keys(variablesOf(example, name)).filter((variable) =>
+                asked.some((of) => variable === `${of}_ARN`),
+            );
+            assert.deepEqual(arns.sort(), secrets.map(secretVariableOf).sort(), `${example}: ${name}`);
+        }
+    }
 });
 
 test('the cache and the log are those of the data stack', () => {

@@ -1,6 +1,6 @@
 // The examples, synthesised once for all tests.
 
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +23,10 @@ export interface Synthesised extends Built {
     readonly seconds: number;
 }
 
+/** Where templates are written, until the tests end. */
+const written = mkdtempSync(join(tmpdir(), 'howk-infra-'));
+process.on('exit', () => rmSync(written, { recursive: true, force: true }));
+
 const cached = new Map<Example, Synthesised>();
 
 export function fileOf(example: Example): string {
@@ -42,7 +46,7 @@ export function synthesised(example: Example): Synthesised {
 
 export function synthesise(deployment: Deployment): Synthesised {
     const started = performance.now();
-    const outdir = mkdtempSync(join(tmpdir(), 'howk-infra-'));
+    const outdir = mkdtempSync(join(written, 'cdk.out-'));
     const built = build(deployment, { code: join(infra, 'test/placeholder'), outdir });
     const assembly = built.app.synth();
     const stacks = {

@@ -1,29 +1,38 @@
 // What must hold between settings fails at synth, and says what to change.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { SETTLE_SECONDS } from '../lib/settings/inequalities.ts';
+import { infra } from './examples.ts';
 import { mistakesOf } from './mistakes.ts';
 
 const CASES: readonly [string, string][] = [
     [
         'functions: { fast-lane: { batch: 600, concurrency: 50 } }',
-        'functions.fast-lane: batch 600 / concurrency 50 is 12 rounds of howk.delivery.fast_timeout, with 3 s of margin 63 s, ' +
+        'functions.fast-lane: batch 600 / concurrency 50 is 12 rounds of howk.delivery.fast_timeout, with 8 s of margin 68 s, ' +
             'but timeout is 60 s; raise timeout or concurrency, or lower batch or howk.delivery.fast_timeout',
     ],
     [
         'howk: { delivery: { timeout: 1m } }',
-        'functions.slow-lane: batch 300 / concurrency 150 is 2 rounds of howk.delivery.timeout, with 3 s of margin 123 s, ' +
+        'functions.slow-lane: batch 300 / concurrency 150 is 2 rounds of howk.delivery.timeout, with 8 s of margin 128 s, ' +
             'but timeout is 120 s; raise timeout or concurrency, or lower batch or howk.delivery.timeout',
     ],
     [
         'functions: { fast-lane: { timeout: 30 } }',
-        'functions.fast-lane: timeout 30 s is less than howk.delivery.timeout 30 s with 3 s of margin, without which a lane ' +
-            'begins nothing; raise timeout, or lower howk.delivery.timeout',
+        'functions.fast-lane: timeout 30 s is less than howk.delivery.timeout 30 s with 8 s of margin, without which a lane ' +
+            'refuses every batch; raise timeout, or lower howk.delivery.timeout',
+    ],
+    [
+        'functions: { fast-lane: { timeout: 37 } }',
+        'functions.fast-lane: timeout 37 s is less than howk.delivery.timeout 30 s with 8 s of margin, without which a lane ' +
+            'refuses every batch; raise timeout, or lower howk.delivery.timeout',
     ],
     [
         'howk: { lambda: { deadline_margin: 30s } }',
-        'functions.fast-lane: timeout 60 s is less than howk.delivery.timeout 30 s with 32 s of margin, without which a lane ' +
-            'begins nothing; raise timeout, or lower howk.delivery.timeout',
+        'functions.fast-lane: timeout 60 s is less than howk.delivery.timeout 30 s with 37 s of margin, without which a lane ' +
+            'refuses every batch; raise timeout, or lower howk.delivery.timeout',
     ],
     [
         'functions: { slow-lane: { timeout: 900 } }',
@@ -87,12 +96,18 @@ for (const [yaml, mistake] of CASES) {
     });
 }
 
+test('a lane has as much time behind a request as the domain asks for', () => {
+    const source = readFileSync(join(infra, '../shared/domain/src/lane.rs'), 'utf8');
+    const seconds = /pub const SETTLE_MARGIN: Duration = Duration::from_secs\((\d+)\);/.exec(source)?.[1];
+    assert.equal(Number(seconds), SETTLE_SECONDS);
+});
+
 test('just within the bounds nothing is wrong', () => {
     const yaml = `
 region: eu-west-1
 functions:
     enqueue: { reserved_concurrency: 898, timeout: 30 }
-    fast-lane: { batch: 300, concurrency: 50, timeout: 33, memory: 138 }
+    fast-lane: { batch: 300, concurrency: 50, timeout: 38, memory: 138 }
     slow-lane: { pollers: { min: 12, max: 12 } }
 howk: { api: { max_request_size: 4669440 } }
 `;

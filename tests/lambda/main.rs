@@ -10,6 +10,7 @@
 mod emulator;
 mod event_source;
 mod front;
+mod functions;
 mod invoke_api;
 mod life_cycle;
 mod lines;
@@ -17,5 +18,8 @@ mod local;
 mod own_redis;
 mod rig;
 mod schedule;
+mod secret_store;
+mod secrets;
 mod starting;
 mod system;
+mod without_redis;

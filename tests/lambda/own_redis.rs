@@ -17,9 +17,14 @@ pub(crate) struct OwnRedis {
 
 impl OwnRedis {
     pub(crate) async fn start() -> Self {
+        Self::start_at(free_port()).await
+    }
+
+    /// A Redis where others look for it already.
+    pub(crate) async fn start_at(port: u16) -> Self {
         let folder = std::env::temp_dir().join(format!("howk-redis-{}-{}", std::process::id(), fresh_number()));
         std::fs::create_dir_all(&folder).unwrap();
-        let (port, bus) = (free_port(), free_port());
+        let bus = free_port();
         let process = Command::new("redis-server")
             .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--cluster-port", &bus.to_string()])
             .args(["--cluster-enabled", "yes", "--save", "", "--appendonly", "no", "--dir"])
@@ -58,7 +63,7 @@ impl Drop for OwnRedis {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use howk_local::invoker::http_client;
 use howk_local::lambda::Phase;
-use howk_local::local::binaries::Places;
 use howk_local::stack::{Stack, StackConfig};
 use log_kafka::{KafkaConfig, TopicNames, TopicSpec, create_topics, delete_topics};
 use reqwest::Client;
@@ -14,6 +13,7 @@ use settings::{Environment, ProcessEnvironment};
 use testkit::generate::fresh_number;
 use testkit::receiver::{FakeReceiver, Reply};
 
+use crate::functions::binaries;
 use crate::own_redis::{OwnRedis, PATIENCE};
 use crate::rig::until;
 
@@ -30,8 +30,8 @@ pub(crate) struct System {
 }
 
 /// The topics of a system, deleted with it.
-struct Topics {
-    config: KafkaConfig,
+pub(crate) struct Topics {
+    pub(crate) config: KafkaConfig,
     specs: Vec<TopicSpec>,
 }
 
@@ -85,7 +85,7 @@ impl System {
     }
 }
 
-async fn make_topics(prefix: &str) -> Topics {
+pub(crate) async fn make_topics(prefix: &str) -> Topics {
     let variables = ProcessEnvironment.variables();
     let brokers = variables.get("HOWK_KAFKA_BROKERS").expect("HOWK_KAFKA_BROKERS: localstack/services up says it");
     let config = KafkaConfig::new(brokers.split(',').map(str::to_owned).collect()).prefixed(prefix);
@@ -100,11 +100,11 @@ async fn make_topics(prefix: &str) -> Topics {
 fn stack_config(kafka: &KafkaConfig, redis: &OwnRedis) -> StackConfig {
     let mut config = StackConfig::new(kafka.brokers.clone()).unwrap();
     let names = config.spec.functions.iter().map(|function| function.name.as_str());
-    config.binaries = Places::around(built_beside().as_deref()).find(names).unwrap();
+    config.binaries = binaries(names);
     config.topics =
         TopicSpec::all().into_iter().zip(kafka.topics.specs()).map(|(all, own)| (all.name, own.name)).collect();
     config.group.clone_from(&kafka.group.name);
-    config.variables = variables(kafka, redis);
+    config.variables = variables(kafka, redis.address());
     for schedule in &mut config.spec.schedules {
         schedule.rate = Duration::from_secs(1);
     }
@@ -112,12 +112,8 @@ fn stack_config(kafka: &KafkaConfig, redis: &OwnRedis) -> StackConfig {
     config
 }
 
-/// The functions are built beside the tests, which are in a folder of their own there.
-fn built_beside() -> Option<std::path::PathBuf> {
-    std::env::current_exe().ok()?.parent()?.parent().map(|folder| folder.join("a-program"))
-}
-
-fn variables(kafka: &KafkaConfig, redis: &OwnRedis) -> BTreeMap<String, String> {
+/// The settings of howk on these topics and this Redis.
+pub(crate) fn variables(kafka: &KafkaConfig, redis: String) -> BTreeMap<String, String> {
     let TopicNames { pending, slow, results, deadletter, state, scripts } = &kafka.topics;
     let pairs = [
         ("HOWK_KAFKA_BROKERS", kafka.brokers.join(",")),
@@ -128,7 +124,7 @@ fn variables(kafka: &KafkaConfig, redis: &OwnRedis) -> BTreeMap<String, String> 
         ("HOWK_KAFKA_TOPICS_DEADLETTER", deadletter.clone()),
         ("HOWK_KAFKA_TOPICS_STATE", state.clone()),
         ("HOWK_KAFKA_TOPICS_SCRIPTS", scripts.clone()),
-        ("HOWK_REDIS_ADDR", redis.address()),
+        ("HOWK_REDIS_ADDR", redis),
         ("HOWK_REDIS_CLUSTER", "true".to_owned()),
         ("HOWK_SECRETS_KEY", "a key of the tests, of no other use".to_owned()),
         ("HOWK_API_AUTH", "none".to_owned()),

@@ -9,6 +9,7 @@ use clock_system::SystemRandom;
 use delivery::ports::vault::Vault;
 use http_api::{Api, Health};
 use lambda_kit::{Function, Kit, StartError};
+use wiring::WithoutRedis;
 
 pub use handler::Front;
 
@@ -35,7 +36,7 @@ pub async fn wire(kit: &Kit) -> Result<Front, StartError> {
     let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
     let vault: Arc<dyn Vault> = Arc::new(wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?);
     let sender = wiring::sender::build(settings, Arc::clone(&vault))?;
-    let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
+    let built = wiring::connect(settings, Arc::clone(&kit.clock), random, WithoutRedis::Something).await?;
     let router = http_api::router(Api {
         enqueue: built.enqueue(&sender, vault),
         statuses: Arc::clone(&built.stores.statuses),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clock_system::SystemRandom;
 use lambda_kit::{Function, Kit, StartError};
+use wiring::WithoutRedis;
 
 pub use handler::{Answer, Progress, RebuildHandler};
 
@@ -24,7 +25,8 @@ pub const FUNCTION: Function = Function {
 /// # Errors
 /// What is wrong with the deployment.
 pub async fn wire(kit: &Kit) -> Result<RebuildHandler, StartError> {
-    let built = wiring::connect(&kit.settings, Arc::clone(&kit.clock), Arc::new(SystemRandom)).await?;
+    let (clock, random) = (Arc::clone(&kit.clock), Arc::new(SystemRandom));
+    let built = wiring::connect(&kit.settings, clock, random, WithoutRedis::Nothing).await?;
     let (rebuild, schedule) = (built.rebuild(&kit.settings), built.stores.schedule);
     Ok(RebuildHandler { rebuild, schedule, random: built.random })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clock_system::SystemRandom;
 use lambda_kit::{Function, Kit, StartError};
+use wiring::WithoutRedis;
 
 pub use handler::{Answer, ScheduleHandler};
 
@@ -33,6 +34,6 @@ pub async fn wire(kit: &Kit) -> Result<ScheduleHandler, StartError> {
     // It asks health URLs, and sends nothing that is sealed.
     let vault = wiring::vault::keyless(Arc::<SystemRandom>::clone(&random))?;
     let sender = wiring::sender::build(settings, Arc::new(vault))?;
-    let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
+    let built = wiring::connect(settings, Arc::clone(&kit.clock), random, WithoutRedis::Nothing).await?;
     Ok(ScheduleHandler { scheduler: built.scheduler(settings, &sender)? })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clock_system::SystemRandom;
 use domain::Lane;
 use lambda_kit::{Function, Kit, LaneHandler, StartError};
+use wiring::WithoutRedis;
 
 /// The function.
 pub const FUNCTION: Function = Function {
@@ -30,6 +31,6 @@ pub async fn wire(kit: &Kit) -> Result<LaneHandler, StartError> {
     let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
     let vault = wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
     let sender = wiring::sender::build(settings, Arc::new(vault))?;
-    let built = wiring::connect(settings, Arc::clone(&kit.clock), random).await?;
+    let built = wiring::connect(settings, Arc::clone(&kit.clock), random, WithoutRedis::Something).await?;
     Ok(LaneHandler::new(Lane::Slow, settings, built.batch(settings, &sender)?))
 }

@@ -11,6 +11,8 @@ const BASE_MB = 64;
 const EVENT_MB = 4 * 6;
 /** MB that a request under way needs: a TLS connection, the payload, the bounded answer. */
 const REQUEST_MB = 1;
+/** Seconds that must be left behind a request's timeout for a lane to begin it: the domain's SETTLE_MARGIN. */
+export const SETTLE_SECONDS = 5;
 /** Seconds that a lane needs beside its requests and lambda.deadline_margin: a cold start, the records, the answer. */
 const START_SECONDS = 2;
 /** Seconds that an event source mapping waits for a function. */
@@ -47,7 +49,7 @@ function when(holds: boolean, path: string, problem: string): Mistake[] {
 }
 
 function timings({ howk, functions }: Deployment): Mistake[] {
-    const margin = seconds(howk, 'lambda.deadline_margin') + START_SECONDS;
+    const margin = seconds(howk, 'lambda.deadline_margin') + SETTLE_SECONDS + START_SECONDS;
     const longest = seconds(howk, 'delivery.timeout');
     return ofLanes(functions, ({ timeout, batch, concurrency }, name) => {
         const key = name === 'fast-lane' ? 'delivery.fast_timeout' : 'delivery.timeout';
@@ -59,7 +61,7 @@ function timings({ howk, functions }: Deployment): Mistake[] {
         if (timeout < longest + margin) {
             return (
                 `timeout ${timeout} s is less than howk.delivery.timeout ${longest} s with ${margin} s of margin, without which ` +
-                'a lane begins nothing; raise timeout, or lower howk.delivery.timeout'
+                'a lane refuses every batch; raise timeout, or lower howk.delivery.timeout'
             );
         }
         return timeout >= needed

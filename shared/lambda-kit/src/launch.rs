@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use delivery::observe;
 use delivery::ports::time::Clock;
-use settings::{EffectiveKey, LogLevel, Mistake, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources};
+use settings::{
+    EffectiveKey, Environment, LogLevel, Mistake, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources,
+};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::emf::Emf;
 use crate::logging;
@@ -68,35 +71,64 @@ pub fn launch(
     clock: Arc<dyn Clock>,
     main: impl AsyncFnOnce(Kit) -> Result<(), StartError>,
 ) -> ExitCode {
-    let loaded = load(function, sources(), &clock);
-    let level = loaded.as_ref().map_or(LogLevel::Info, |settings| settings.log.level);
-    let logging = tracing::subscriber::set_global_default(logging::subscriber(std::io::stdout, level));
+    match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let ended = launch_on(&runtime, function, (clock, main));
+            // Not waiting for threads that still ask for what did not answer.
+            runtime.shutdown_background();
+            ended
+        }
+        Err(error) => {
+            drop(start_logging(LogLevel::Info));
+            not_started(function, &error.into())
+        }
+    }
+}
+
+fn launch_on<M>(runtime: &Runtime, function: Function, (clock, main): (Arc<dyn Clock>, M)) -> ExitCode
+where
+    M: AsyncFnOnce(Kit) -> Result<(), StartError>,
+{
+    let environment = runtime.block_on(environment());
+    let loaded = load(function, Sources { file: None, environment: &environment }, &clock);
+    drop(environment);
+    let logging = start_logging(loaded.as_ref().map_or(LogLevel::Info, |settings| settings.log.level));
     let settings = match loaded {
         Ok(settings) => settings,
         Err(mistakes) => {
-            return refuse(
-                function,
-                &Refusal { kind: "howk.settings", why: explained(&mistakes), code: BAD_SETTINGS },
-            );
+            let refusal = Refusal { kind: "howk.settings", why: explained(&mistakes), code: BAD_SETTINGS };
+            return refuse(function, &refusal);
         }
     };
     tracing::info!(function = function.name, settings = chosen(&settings), "starting");
     let kit = Kit { settings: Arc::new(settings), clock, emf: Emf::new(function.name) };
-    let started = logging.map_err(StartError::from).and_then(|()| run(kit, main));
-    match started {
+    match logging.and_then(|()| run(runtime, kit, main)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => refuse(function, &Refusal { kind: "howk.start", why: error.to_string(), code: NOT_STARTED }),
+        Err(error) => not_started(function, &error),
     }
 }
 
-fn run(kit: Kit, main: impl AsyncFnOnce(Kit) -> Result<(), StartError>) -> Result<(), StartError> {
+fn run(runtime: &Runtime, kit: Kit, main: impl AsyncFnOnce(Kit) -> Result<(), StartError>) -> Result<(), StartError> {
     metrics::set_global_recorder(kit.emf.recorder())?;
     observe::describe();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ended = runtime.block_on(main(kit));
-    // Not waiting for threads that still ask for what did not answer.
-    runtime.shutdown_background();
-    ended
+    runtime.block_on(main(kit))
+}
+
+fn start_logging(level: LogLevel) -> Result<(), StartError> {
+    let subscriber = logging::subscriber(std::io::stdout, level);
+    tracing::subscriber::set_global_default(subscriber).map_err(StartError::from)
+}
+
+/// The variables of this process.
+#[cfg(feature = "secrets")]
+async fn environment() -> impl Environment {
+    crate::secrets::WithSecrets::of(&ProcessEnvironment).await
+}
+
+#[cfg(not(feature = "secrets"))]
+#[expect(clippy::unused_async, reason = "a function with secrets asks for them")]
+async fn environment() -> impl Environment {
+    ProcessEnvironment
 }
 
 /// Settings that the function can use.
@@ -106,8 +138,8 @@ fn load(function: Function, sources: Sources<'_>, clock: &Arc<dyn Clock>) -> Res
     loaded.with(found).on_lambda().checked()
 }
 
-fn sources() -> Sources<'static> {
-    Sources { file: None, environment: &ProcessEnvironment }
+fn not_started(function: Function, error: &StartError) -> ExitCode {
+    refuse(function, &Refusal { kind: "howk.start", why: error.to_string(), code: NOT_STARTED })
 }
 
 /// Tells the operator and the platform why the function does not start.

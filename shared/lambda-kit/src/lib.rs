@@ -12,6 +12,10 @@ mod lane;
 mod launch;
 mod logging;
 mod refusal;
+#[cfg(feature = "secrets")]
+mod secret_store;
+#[cfg(feature = "secrets")]
+mod secrets;
 mod serve;
 mod shutdown;
 mod start;
@@ -22,6 +26,8 @@ pub use failure::Failure;
 pub use invoked::Invoked;
 pub use lane::{LaneHandler, PartialResponses};
 pub use launch::{Finding, Function, Kit, launch};
+#[cfg(feature = "secrets")]
+pub use secrets::WithSecrets;
 pub use serve::{Handler, serve};
 pub use shutdown::until_shutdown;
 pub use start::StartError;

@@ -63,7 +63,7 @@ pub use redis::{Redis, RedisAuth, RedisIam, RedisSentinel, RedisTimeouts};
 pub use retry::Retry;
 pub use scheduler::Scheduler;
 pub use secrets::Secrets;
-pub use settings::{Settings, load, load_function, read_function, reference};
+pub use settings::{Settings, load, read_function, reference};
 pub use sources::{Environment, ProcessEnvironment, Sources};
 pub use transformer::Transformer;
 pub use ttl::Ttl;

@@ -13,6 +13,7 @@ use crate::effective::{Origin, ReadKey};
 use crate::file::Found;
 use crate::kinds::{Kind, Or, plain};
 use crate::mistake::Mistake;
+use crate::sources::Environment;
 
 /// A key as it is declared.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,7 @@ pub(crate) struct Reader {
     pub(crate) file: Value,
     pub(crate) path: Option<PathBuf>,
     pub(crate) variables: BTreeMap<String, String>,
+    unavailable: BTreeMap<String, String>,
     pub(crate) keys: Vec<ReadKey>,
     pub(crate) mistakes: Vec<Mistake>,
     wrong: BTreeSet<&'static str>,
@@ -37,11 +39,12 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// A reader over what was found.
-    pub(crate) fn new(found: Found, variables: BTreeMap<String, String>) -> Self {
+    pub(crate) fn new(found: Found, environment: &dyn Environment) -> Self {
         let mut reader = Self {
             file: Value::Null,
             path: None,
-            variables,
+            variables: environment.variables(),
+            unavailable: environment.unavailable(),
             keys: Vec::new(),
             mistakes: Vec::new(),
             wrong: BTreeSet::new(),
@@ -66,8 +69,12 @@ impl Reader {
         let Or { kind, default } = setting;
         let default_text = plain(&kind.show(&default));
         let (value, origin) = match self.find(key.path, kind.entries_from()) {
-            None => (default, Origin::Default),
-            Some((raw, origin)) => match kind.parse(&raw) {
+            Err(problem) => {
+                self.note(key.path, Origin::Environment, vec![problem]);
+                (default, Origin::Default)
+            }
+            Ok(None) => (default, Origin::Default),
+            Ok(Some((raw, origin))) => match kind.parse(&raw) {
                 Ok(value) => (value, origin),
                 Err(problems) => {
                     self.note(key.path, origin, problems);
@@ -113,7 +120,18 @@ impl Reader {
         self.mistakes.extend(mistakes);
     }
 
-    fn find(&self, path: &str, entries_from: Option<&'static str>) -> Option<(Value, Origin)> {
+    /// What somebody set a key to.
+    ///
+    /// # Errors
+    /// Why what was set could not be had.
+    fn find(&self, path: &str, entries_from: Option<&'static str>) -> Result<Option<(Value, Origin)>, String> {
+        match self.unavailable.get(&variable(path)) {
+            Some(problem) => Err(problem.clone()),
+            None => Ok(self.find_here(path, entries_from)),
+        }
+    }
+
+    fn find_here(&self, path: &str, entries_from: Option<&'static str>) -> Option<(Value, Origin)> {
         let found = self.find_one(path);
         let Some(prefix) = entries_from else { return found };
         let entries = self.entries(prefix, &variable(path));

@@ -4,13 +4,21 @@ use domain::Secret;
 
 use crate::kinds::{Kind, list, optional, secret};
 
+/// The fewest characters of a key.
+const CHARS_MIN: usize = 32;
+
 section! {
     /// The sealing of signing secrets and credentials before they reach Kafka or Redis.
     "secrets." Secrets {
         /// The key that secrets are sealed with, such as `openssl rand -base64 32` prints. Needed wherever they reach
         /// Kafka or Redis.
-        key: Option<Secret> = optional(secret(32)).or(None);
+        key: Option<Secret> = optional(secret(CHARS_MIN)).or(None);
         /// Keys that sealed before, while webhooks from that time are still under way. They only unseal.
-        previous_keys: Vec<Secret> = list(secret(32)).or(Vec::new());
+        previous_keys: Vec<Secret> = list(secret(CHARS_MIN)).or(Vec::new());
     }
+}
+
+impl Secrets {
+    /// The fewest characters of a key: what is shorter has never sealed anything.
+    pub const KEY_CHARS_MIN: usize = CHARS_MIN;
 }

@@ -26,7 +26,7 @@ use crate::redis::Redis;
 use crate::retry::Retry;
 use crate::scheduler::Scheduler;
 use crate::secrets::Secrets;
-use crate::sources::Sources;
+use crate::sources::{Environment, Sources};
 use crate::transformer::Transformer;
 use crate::ttl::Ttl;
 use crate::unknown;
@@ -36,24 +36,16 @@ use crate::unknown;
 /// # Errors
 /// Every mistake of the file and the variables at once; show them and do not start.
 pub fn load(sources: Sources<'_>) -> Result<Settings, SettingsErrors> {
-    load_function(sources, &[])
+    read_function(sources, &[]).checked()
 }
 
 /// Reads and checks all settings, for a deployed function: nobody looks at it starting, so what has a default that only
 /// suits one's own machine must be `decided`, whatever the decision is. Each entry holds keys of which one must be set.
-///
-/// # Errors
-/// As [`load`], and every entry that is not decided.
-pub fn load_function(sources: Sources<'_>, decided: &[&[&'static str]]) -> Result<Settings, SettingsErrors> {
-    read_function(sources, decided).checked()
-}
-
-/// As [`load_function`], but for whoever has more to say about the settings before they are used.
+/// Whoever has more to say about the settings says it before they are checked.
 pub fn read_function(sources: Sources<'_>, decided: &[&[&'static str]]) -> Loaded {
     let Sources { file, environment } = sources;
-    let variables = environment.variables();
-    let found = find(file, &variables);
-    assemble(found, variables, decided)
+    let found = find(file, &environment.variables());
+    assemble(found, environment, decided)
 }
 
 /// The reference of all keys as a Markdown table: key, variable, default, what is allowed, meaning.
@@ -183,13 +175,13 @@ impl Settings {
 impl Default for Settings {
     /// The settings of a process without file and variables.
     fn default() -> Self {
-        Self::read(&mut Reader::new(Found::Nothing, BTreeMap::new()))
+        Self::read(&mut Reader::new(Found::Nothing, &BTreeMap::new()))
     }
 }
 
 /// Reads and checks settings from what was found.
-pub(crate) fn assemble(found: Found, variables: BTreeMap<String, String>, decided: &[&[&'static str]]) -> Loaded {
-    let mut reader = Reader::new(found, variables);
+pub(crate) fn assemble(found: Found, environment: &dyn Environment, decided: &[&[&'static str]]) -> Loaded {
+    let mut reader = Reader::new(found, environment);
     let settings = Settings::read(&mut reader);
     settings.check(&mut reader);
     for keys in decided {

@@ -27,6 +27,12 @@ impl fmt::Debug for Sources<'_> {
 pub trait Environment {
     /// All variables, read once; bytes that are no UTF-8 are replaced by U+FFFD.
     fn variables(&self) -> BTreeMap<String, String>;
+
+    /// Variables whose values stand elsewhere and could not be had, with what to do about it: each is a mistake of its
+    /// key, told along with all the others.
+    fn unavailable(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 }
 
 impl Environment for BTreeMap<String, String> {

@@ -23,7 +23,7 @@ fn found(yaml: &str) -> Found {
 }
 
 fn read(yaml: &str, pairs: &[(&str, &str)]) -> Result<Settings, SettingsErrors> {
-    assemble(found(yaml), variables(pairs), &[]).checked()
+    assemble(found(yaml), &variables(pairs), &[]).checked()
 }
 
 /// The mistakes as lines; none when the settings are fine.

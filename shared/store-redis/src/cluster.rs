@@ -14,7 +14,6 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use crate::config::RedisConfig;
-use crate::fault;
 use crate::node::{Node, Repeat, is_dead};
 use crate::slots::{Address, Owners, slot_of};
 
@@ -51,20 +50,26 @@ fn redirected(error: &RedisError) -> Option<Address> {
 }
 
 impl Cluster {
-    /// Finds the nodes and connects to them.
+    /// A cluster of which nobody knows the nodes yet: the first command finds them.
     ///
     /// # Errors
-    /// A [`Fault`] when no node that is named can be reached, or all refuse.
-    pub(crate) async fn connect(config: &RedisConfig) -> Result<Self, Fault> {
-        config.connections()?;
+    /// A permanent [`Fault`] when the configuration is wrong.
+    pub(crate) fn new(config: &RedisConfig) -> Result<Self, Fault> {
+        for info in config.connections()? {
+            // It would show with the first command otherwise.
+            drop(Node::new(info, config)?);
+        }
         let seeds = config.nodes.iter().map(|node| RedisConfig::address(node)).collect::<Result<_, _>>()?;
-        let (config, map) = (config.clone(), RwLock::default());
-        let cluster = Self { config, seeds, map, asking: Mutex::default() };
-        cluster.learn(0).await.map_err(fault::of("connecting"))?;
-        let map = cluster.known();
+        Ok(Self { config: config.clone(), seeds, map: RwLock::default(), asking: Mutex::default() })
+    }
+
+    /// Finds the nodes and connects to them.
+    pub(crate) async fn reach(&self) -> RedisResult<()> {
+        self.learn(0).await?;
+        let map = self.known();
         // A node that is not there now may be when it is needed.
         futures::future::join_all(map.nodes.values().map(|node| node.connect())).await;
-        Ok(cluster)
+        Ok(())
     }
 
     /// Sends a command to the owner of its slot.

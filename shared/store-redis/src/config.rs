@@ -128,7 +128,7 @@ impl RedisConfig {
             Some(_) => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
             None => ConnectionAddr::Tcp(host, port),
         };
-        let info = addr.into_connection_info().map_err(fault::of("configuration"))?;
+        let info = addr.into_connection_info().map_err(fault::misconfigured)?;
         Ok(info.set_tcp_settings(self.tcp()).set_redis_settings(self.redis()))
     }
 

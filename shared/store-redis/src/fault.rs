@@ -12,6 +12,11 @@ pub(crate) fn of(what: &'static str) -> impl Fn(RedisError) -> Fault {
     move |error| Fault::caused(kind(&error), format!("Redis: {what} failed"), error)
 }
 
+/// The fault of a configuration that the client cannot use, whatever it calls that.
+pub(crate) fn misconfigured(error: RedisError) -> Fault {
+    Fault::caused(FaultKind::Permanent, "Redis: the configuration cannot be used", error)
+}
+
 /// The fault of a reply of another shape: another program's key, or a script that is not ours.
 pub(crate) fn unexpected(what: &'static str) -> impl Fn(ParsingError) -> Fault {
     move |error| {

@@ -42,23 +42,33 @@ enum Wire {
 }
 
 impl Link {
-    /// Connects.
+    /// A link that connects when it is needed.
     ///
     /// # Errors
-    /// A [`Fault`] when Redis cannot be reached, or refuses.
-    pub(crate) async fn connect(config: &RedisConfig) -> Result<Self, Fault> {
+    /// A permanent [`Fault`] when the configuration is wrong.
+    pub(crate) fn new(config: &RedisConfig) -> Result<Self, Fault> {
         let wire = match config.topology {
-            Topology::Cluster => Wire::Cluster(Box::new(Cluster::connect(config).await?)),
+            Topology::Cluster => Wire::Cluster(Box::new(Cluster::new(config)?)),
             Topology::Single => {
                 let info = config.connections()?.into_iter().next();
                 let info = info.ok_or_else(|| Fault::new(FaultKind::Permanent, "no Redis node is named"))?;
-                let node = Node::new(info, config)?;
-                node.connect().await.map_err(fault::of("connecting"))?;
-                Wire::Single(Box::new(node))
+                Wire::Single(Box::new(Node::new(info, config)?))
             }
         };
         let patience = config.command_timeout;
         Ok(Self { wire, patience, trips: AtomicU64::new(0), commands: AtomicU64::new(0) })
+    }
+
+    /// Connects now.
+    ///
+    /// # Errors
+    /// A [`Fault`] when Redis cannot be reached, or refuses.
+    pub(crate) async fn reach(&self) -> Result<(), Fault> {
+        let reached = match &self.wire {
+            Wire::Cluster(cluster) => cluster.reach().await,
+            Wire::Single(node) => node.connect().await,
+        };
+        reached.map_err(fault::of("connecting"))
     }
 
     /// Notes that somebody is about to wait for Redis.

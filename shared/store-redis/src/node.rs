@@ -76,7 +76,7 @@ impl Node {
             settings = settings.set_credentials_provider(Source(Arc::clone(source)));
         }
         Ok(Self {
-            client: client.map_err(fault::of("configuration"))?,
+            client: client.map_err(fault::misconfigured)?,
             settings,
             patience: config.connect_timeout,
             live: RwLock::default(),

@@ -37,13 +37,32 @@ impl fmt::Debug for RedisStore {
 }
 
 impl RedisStore {
-    /// Connects.
+    /// A store that connects when it is first asked for something, and as often as that fails, with the next.
     ///
     /// # Errors
-    /// A permanent [`Fault`] when the configuration or the login is wrong, a transient one when Redis cannot be reached.
-    pub async fn connect(config: RedisConfig) -> Result<Self, Fault> {
-        let link = Link::connect(&config).await?;
+    /// A permanent [`Fault`] when the configuration is wrong, as far as that shows without Redis.
+    pub fn new(config: &RedisConfig) -> Result<Self, Fault> {
+        let link = Link::new(config)?;
         Ok(Self { link, keys: Keys::new(&config.prefix), retention: config.retention })
+    }
+
+    /// A store that is connected.
+    ///
+    /// # Errors
+    /// As [`Self::new`] and [`Self::reach`].
+    pub async fn connect(config: RedisConfig) -> Result<Self, Fault> {
+        let store = Self::new(&config)?;
+        store.reach().await?;
+        Ok(store)
+    }
+
+    /// Connects now, unless that is done.
+    ///
+    /// # Errors
+    /// A permanent [`Fault`] when the configuration or the login is wrong, a transient one when Redis cannot be reached:
+    /// it may be there later.
+    pub async fn reach(&self) -> Result<(), Fault> {
+        self.link.reach().await
     }
 
     /// What went over the connection so far.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use delivery::Fault;
 use delivery::ports::time::{Clock, Random};
+use delivery::{Fault, FaultKind};
 use log_kafka::KafkaLog;
 use settings::Settings;
 use store_redis::RedisStore;
@@ -15,6 +15,16 @@ use crate::use_cases::{Stores, UseCases};
 
 /// How long reaching Kafka may take, so that a function whose start the platform ends after 10 seconds still tells why.
 const REACH: Duration = Duration::from_secs(5);
+
+/// What a function can do while Redis is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithoutRedis {
+    /// Nothing: it does not start.
+    Nothing,
+    /// What fails open, or is handed back: it starts, and says so. Settings or a login that are wrong are refused all the
+    /// same.
+    Something,
+}
 
 /// Everything that could not be connected to.
 #[derive(Debug, Error)]
@@ -29,6 +39,7 @@ pub async fn connect(
     settings: &Settings,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
+    without_redis: WithoutRedis,
 ) -> Result<UseCases, ConnectError> {
     let kafka = async {
         let mut config = crate::kafka::config(settings, Arc::clone(&clock)).await.map_err(unusable)?;
@@ -37,7 +48,15 @@ pub async fn connect(
     };
     let redis = async {
         let config = crate::redis::config(settings, Arc::clone(&clock)).map_err(unusable)?;
-        RedisStore::connect(config).await.map_err(|fault| unreached("Redis", &fault))
+        let store = RedisStore::new(&config).map_err(|fault| unreached("Redis", &fault))?;
+        match store.reach().await {
+            Err(fault) if fault.kind == FaultKind::Transient && without_redis == WithoutRedis::Something => {
+                let fault = fault.chain();
+                tracing::warn!(fault, "Redis cannot be reached; the start goes on without it");
+            }
+            reached => reached.map_err(|fault| unreached("Redis", &fault))?,
+        }
+        Ok(store)
     };
     match futures::join!(kafka, redis) {
         (Ok(log), Ok(store)) => {

@@ -11,9 +11,12 @@ use delivery::ports::statuses::Statuses;
 use domain::{ClaimFact, EndpointState, LeaseFact, Phase, Secret, Write};
 use futures::future::{join_all, ready};
 use futures::stream::{self, StreamExt};
-use store_redis::{Login, LoginSource, Logins, RedisConfig, RedisStore, Topology};
+use store_redis::{Login, LoginSource, Logins, RedisConfig, RedisStore, Tls, Topology};
 use testkit::contract::run;
 use testkit::generate::{at, dispatch, fresh_number, numbered, status, waiting};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 use super::traffic::{open, settled};
 use super::{Instance, addr};
@@ -144,6 +147,62 @@ fn refusals_and_outages_are_told_apart() {
             assert_eq!(fault.kind, FaultKind::Transient, "{topology:?}: {fault:?}");
         }
     });
+}
+
+/// A store of a Redis that is not there fails at once, and works with the next command when it is.
+#[test]
+fn a_store_is_connected_by_the_first_command_that_finds_redis() {
+    run(async {
+        for topology in [Topology::Cluster, Topology::Single] {
+            let place = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let here = place.local_addr().expect("an address");
+            drop(place);
+            let prefix = format!("t{}-{}:", std::process::id(), fresh_number());
+            let nodes = vec![here.to_string()];
+            let store = RedisStore::new(&RedisConfig { nodes, topology, prefix, ..RedisConfig::default() });
+            let (store, first) = (store.expect("nothing is wrong with it"), dispatch());
+            let fault = store.statuses(from_ref(&first.webhook.id)).await.expect_err("nobody is there");
+            assert_eq!(fault.kind, FaultKind::Transient, "{topology:?}: {fault:?}");
+            let _redis = forward(TcpListener::bind(here).await.expect("the port is free"));
+            let facts = store.open(open(&first)).await;
+            store.close(settled(&first, &facts, Phase::Delivered)).await.expect("written");
+            let known = store.statuses(from_ref(&first.webhook.id)).await.expect("it answers");
+            assert_eq!(known, [Some(status(&first, Phase::Delivered))], "{topology:?}");
+        }
+    });
+}
+
+/// What is wrong without any Redis is told without any.
+#[test]
+fn a_wrong_configuration_makes_no_store() {
+    let authorities = Some(b"-----BEGIN CERTIFICATE-----\nnot one\n-----END CERTIFICATE-----".to_vec());
+    for topology in [Topology::Cluster, Topology::Single] {
+        let wrong = RedisConfig { topology, ..RedisConfig::default() };
+        for wrong in [
+            RedisConfig { nodes: Vec::new(), ..wrong.clone() },
+            RedisConfig { nodes: vec!["redis".to_owned()], ..wrong.clone() },
+            RedisConfig { prefix: "{a}".to_owned(), ..wrong.clone() },
+            RedisConfig { tls: Some(Tls { authorities: authorities.clone() }), ..wrong.clone() },
+        ] {
+            let fault = RedisStore::new(&wrong).expect_err("it is wrong");
+            assert_eq!(fault.kind, FaultKind::Permanent, "{topology:?}: {fault:?}");
+        }
+    }
+}
+
+/// Hands the connections of a port on to the shared Redis, until it is dropped.
+fn forward(listener: TcpListener) -> JoinSet<()> {
+    let mut forwarding = JoinSet::new();
+    forwarding.spawn(async move {
+        let mut connections = JoinSet::new();
+        while let Ok((mut near, _)) = listener.accept().await {
+            connections.spawn(async move {
+                let mut far = TcpStream::connect(addr()).await.expect("Redis is there");
+                copy_bidirectional(&mut near, &mut far).await.ok();
+            });
+        }
+    });
+    forwarding
 }
 
 /// Logs in as one user, and has nothing more to say.

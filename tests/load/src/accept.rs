@@ -16,7 +16,7 @@ use crate::accept::served::Served;
 use crate::accept::told::tell;
 use crate::child::Generator;
 use crate::cli::{AcceptOptions, GeneratorOptions, On};
-use crate::generator::Generated;
+use crate::generator::{self, Generated};
 use crate::howk;
 use crate::loops::Records;
 use crate::measure::{Meter, Percentiles, Sample};
@@ -156,6 +156,7 @@ impl Run<'_> {
             batch: *batch,
             concurrency: options.concurrency,
             rate: 0,
+            path: generator::PATH.to_owned(),
             shape: options.shape.clone(),
         })
         .await?;

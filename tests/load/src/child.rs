@@ -127,7 +127,7 @@ impl Generator {
     /// # Errors
     /// When it does not get ready.
     pub(crate) async fn start(options: &GeneratorOptions) -> anyhow::Result<Self> {
-        let GeneratorOptions { port, to, count, batch, concurrency, rate, shape } = options;
+        let GeneratorOptions { port, to, count, batch, concurrency, rate, path, shape } = options;
         let numbers = [
             ("port", u32::from(*port)),
             ("to", u32::from(*to)),
@@ -139,6 +139,7 @@ impl Generator {
             ("tenants", shape.tenants),
         ];
         let mut arguments = vec!["generator".to_owned()];
+        arguments.push(format!("--path={path}"));
         arguments.extend(numbers.iter().map(|(name, number)| format!("--{name}={number}")));
         let mut child = Child::start(&arguments)?;
         child.ready().await?;

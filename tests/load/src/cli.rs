@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Rebuild(RebuildOptions),
     /// Many webhooks to many endpoints, some dead, some slow: all accounted for, and memory flat.
     Soak(SoakOptions),
+    /// The deployed binaries: cold starts, memory, CPU of a webhook by batch, and what an invocation can have in flight.
+    Functions(FunctionsOptions),
     /// What a deployment costs a month: nothing is run, a price file and measured figures are multiplied.
     Cost(CostOptions),
     /// The receiver of a measurement; started by the others.
@@ -132,6 +134,32 @@ pub(crate) struct CostOptions {
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|error| error.to_string())?;
     if number.is_finite() && number > 0.0 { Ok(number) } else { Err("must be more than 0".to_owned()) }
+}
+
+/// Options of `functions`.
+#[derive(Debug, Args)]
+pub(crate) struct FunctionsOptions {
+    /// The folder of the binaries, `NAME/bootstrap` or `NAME`; without it, what was built beside this program.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) functions: Option<PathBuf>,
+
+    /// Starts of each function; medians are reported.
+    #[arg(long, default_value_t = 7, value_parser = value_parser!(u32).range(1..=100))]
+    pub(crate) starts: u32,
+
+    /// Sizes of batches, parted by commas; each is measured by itself.
+    #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000", value_parser = value_parser!(u32).range(1..=10_000))]
+    pub(crate) batches: Vec<u32>,
+
+    /// Deliveries in flight, parted by commas; each is measured by itself.
+    #[arg(long, value_delimiter = ',', default_value = "1,20,50,100,200,300,500,1000", value_parser = value_parser!(u32).range(1..=1_000))]
+    pub(crate) in_flight: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) services: ServicesOptions,
+
+    #[command(flatten)]
+    pub(crate) shape: Shape,
 }
 
 /// Options of `deliver`.
@@ -320,6 +348,10 @@ pub(crate) struct GeneratorOptions {
     /// Requests a second, started on time whatever the earlier ones do; 0 is as fast as answers come.
     #[arg(long, default_value_t = 0)]
     pub(crate) rate: u32,
+
+    /// The path that webhooks go to, below which their endpoints are told apart.
+    #[arg(long, default_value = crate::generator::PATH)]
+    pub(crate) path: String,
 
     #[command(flatten)]
     pub(crate) shape: Shape,

@@ -19,6 +19,8 @@ use crate::howk::tenant;
 use crate::measure::{Latencies, Percentiles, instant, realtime_us};
 use crate::payload::{self, Marks};
 
+/// The path of endpoints whose receiver answers at once.
+pub(crate) const PATH: &str = "/hook/";
 /// Different endpoints that webhooks go to.
 const ENDPOINTS: u32 = 64;
 /// How long an answer may take.
@@ -129,9 +131,9 @@ impl Caller {
     }
 
     fn webhook(&self, n: u32) -> String {
-        let GeneratorOptions { to, shape, .. } = &self.options;
+        let GeneratorOptions { to, path, shape, .. } = &self.options;
         let payload = payload::write(&Marks { n, sent_at_us: realtime_us() }, shape.payload_bytes);
-        format!("{{\"endpoint\":\"http://127.0.0.1:{to}/hook/{}\",\"payload\":{payload}}}", n % ENDPOINTS)
+        format!("{{\"endpoint\":\"http://127.0.0.1:{to}{path}{}\",\"payload\":{payload}}}", n % ENDPOINTS)
     }
 }
 

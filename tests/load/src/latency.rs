@@ -13,6 +13,7 @@ use howk_dev::telemetry::RenderMetrics;
 
 use crate::child::{Generator, Receiver};
 use crate::cli::{GeneratorOptions, LatencyOptions, Note, On};
+use crate::generator;
 use crate::howk;
 use crate::measure::{Percentiles, instant};
 use crate::report::{Aim, Bound, Report, fine};
@@ -85,6 +86,7 @@ async fn generate(options: &LatencyOptions, (port, to): (u16, u16)) -> anyhow::R
         batch: 1,
         concurrency: CONCURRENCY,
         rate: options.rate,
+        path: generator::PATH.to_owned(),
         shape: options.shape.clone(),
     })
     .await?;

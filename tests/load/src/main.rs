@@ -16,6 +16,7 @@ mod child;
 mod cli;
 mod cost;
 mod deliver;
+mod functions;
 mod generator;
 mod howk;
 mod latency;
@@ -57,6 +58,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
             Command::Latency(options) => latency::run(&options).await?,
             Command::Rebuild(options) => rebuild::run(&options).await?,
             Command::Soak(options) => soak::run(&options).await?,
+            Command::Functions(options) => functions::run(&options).await?,
             Command::Cost(options) => cost::run(&options)?,
             Command::Receiver(options) => return receiver::serve(&options).await.map(|()| None),
             Command::Generator(options) => return generator::run(&options).await.map(|()| None),

@@ -31,9 +31,13 @@ fn cpu() -> anyhow::Result<Duration> {
 
 /// The resident memory of this process, in MiB.
 pub(crate) fn resident_mib() -> anyhow::Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").context("resident memory is read from /proc")?;
+    resident_in(&std::fs::read_to_string("/proc/self/status").context("resident memory is read from /proc")?)
+}
+
+/// The resident memory that a process's `status` file tells, in MiB.
+pub(crate) fn resident_in(status: &str) -> anyhow::Result<f64> {
     let line =
-        status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
+        status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in a process's status")?;
     let kib: u32 = line.trim().trim_end_matches("kB").trim().parse().context("VmRSS is no number")?;
     Ok(f64::from(kib) / 1024.0)
 }

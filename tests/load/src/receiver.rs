@@ -1,4 +1,5 @@
-//! The receiver, a child process: answers 200 to every POST, at once or, under `/slow/`, after 100 to 300 ms.
+//! The receiver, a child process: answers 200 to every POST, at once or, under `/slow/`, after 100 to 300 ms,
+//! and under `/steady/` after 100 ms.
 //!
 //! `GET /_/count`, `/_/numbers` and `/_/latency` tell what it noted.
 
@@ -21,6 +22,10 @@ use crate::payload;
 
 /// The path under which answers are slow.
 pub(crate) const SLOW: &str = "/slow/";
+/// The path under which answers take [`STEADY`].
+pub(crate) const STEADY_PATH: &str = "/steady/";
+/// How long they take there.
+pub(crate) const STEADY: Duration = Duration::from_millis(100);
 const SLOW_MS_MIN: u64 = 100;
 const SLOW_MS_MAX: u64 = 300;
 
@@ -100,6 +105,9 @@ async fn receive(State(noted): State<Arc<Noted>>, uri: Uri, body: Bytes) -> Stat
     if uri.path().starts_with(SLOW) {
         let spread = noted.count.load(Ordering::Relaxed).wrapping_mul(37) % (SLOW_MS_MAX - SLOW_MS_MIN + 1);
         tokio::time::sleep(Duration::from_millis(SLOW_MS_MIN + spread)).await;
+    }
+    if uri.path().starts_with(STEADY_PATH) {
+        tokio::time::sleep(STEADY).await;
     }
     noted.take(&body)
 }

@@ -71,22 +71,30 @@ impl Services {
     /// # Errors
     /// When one of the two is missing or cannot be reached.
     pub(crate) async fn open(options: &ServicesOptions) -> anyhow::Result<Option<Self>> {
+        let Some(services) = Self::named(options)? else { return Ok(None) };
+        let config = services.kafka();
+        log_kafka::create_topics(&config, &config.topics.specs()).await.context("topics cannot be made")?;
+        Ok(Some(services))
+    }
+
+    /// The services that the options name, with nothing made yet; `None` when they name none.
+    ///
+    /// # Errors
+    /// When one of the two is missing.
+    pub(crate) fn named(options: &ServicesOptions) -> anyhow::Result<Option<Self>> {
         let brokers: Vec<String> = options.kafka.iter().filter(|broker| !broker.is_empty()).cloned().collect();
         let redis = options.redis.clone().filter(|addr| !addr.is_empty());
         let (Some(redis), false) = (redis.clone(), brokers.is_empty()) else {
             ensure!(redis.is_none() && brokers.is_empty(), "--kafka and --redis go together");
             return Ok(None);
         };
-        let services = Self {
+        Ok(Some(Self {
             brokers,
             redis,
             prefix: format!("load{}-{}.", id(), realtime_us() % 1_000_000),
             kafka_pid: options.kafka_pid,
             linger: Duration::from_millis(u64::from(options.linger_ms)),
-        };
-        let config = services.kafka();
-        log_kafka::create_topics(&config, &config.topics.specs()).await.context("topics cannot be made")?;
-        Ok(Some(services))
+        }))
     }
 
     /// Kafka as it is used here.
@@ -135,7 +143,10 @@ impl Services {
             for key in &keys {
                 unlink.cmd("UNLINK").arg(key).ignore();
             }
-            unlink.query_async::<()>(&mut redis).await?;
+            // An empty pipeline is an error to the client.
+            if !keys.is_empty() {
+                unlink.query_async::<()>(&mut redis).await?;
+            }
             removed += keys.len();
             cursor = next;
             if cursor == 0 {

@@ -1,8 +1,11 @@
 //! What is said about wrong settings, and that all of it is said at once.
 
+use std::collections::BTreeMap;
+
 use super::{found, line, lines, read, variables};
 use crate::Mistake;
 use crate::settings::assemble;
+use crate::sources::Environment;
 
 #[test]
 fn ten_mistakes_give_ten_lines() {
@@ -139,7 +142,7 @@ fn bounds_of_the_release_window_and_concurrency() {
 fn a_function_is_told_of_everything_that_nobody_decided() {
     let decided: [&[_]; 4] = [&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["api.port"]];
     let (yaml, pairs) = ("api: {auth: none, port: no}", [("HOWK_REDIS_ADDR", ""), ("HOWK_RETRY_JITTER", "2")]);
-    let errors = assemble(found(yaml), variables(&pairs), &decided).checked().expect_err("three");
+    let errors = assemble(found(yaml), &variables(&pairs), &decided).checked().expect_err("three");
     let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
     let [port, jitter, brokers, addr] = lines.as_slice() else { panic!("{lines:#?}") };
     assert!(port.starts_with("HOWK_API_PORT (api.port): no is not a whole number"), "{port}");
@@ -156,7 +159,7 @@ fn a_function_is_told_of_everything_that_nobody_decided() {
 
 #[test]
 fn what_shows_in_use_is_told_with_the_rest_and_what_follows_from_a_mistake_is_not() {
-    let loaded = assemble(found(""), variables(&[("HOWK_REDIS_AUTH", "password"), ("HOWK_RETRY_JITTER", "2")]), &[]);
+    let loaded = assemble(found(""), &variables(&[("HOWK_REDIS_AUTH", "password"), ("HOWK_RETRY_JITTER", "2")]), &[]);
     let found = [("redis.password", "needed"), ("retry.jitter", "needed"), ("redis.ca_file", "it cannot be read")];
     let errors = loaded.with(found.map(|(key, problem)| Mistake::of(key, problem))).checked().expect_err("three");
     let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
@@ -167,7 +170,7 @@ fn what_shows_in_use_is_told_with_the_rest_and_what_follows_from_a_mistake_is_no
 
 #[test]
 fn a_request_is_bounded_by_what_lambda_takes() {
-    let of = |bytes: &str| assemble(found(""), variables(&[("HOWK_API_MAX_REQUEST_SIZE", bytes)]), &[]);
+    let of = |bytes: &str| assemble(found(""), &variables(&[("HOWK_API_MAX_REQUEST_SIZE", bytes)]), &[]);
     assert!(of("4669440").on_lambda().checked().is_ok());
     let told = of("4669441").on_lambda().checked().expect_err("too large").to_string();
     assert!(
@@ -175,4 +178,28 @@ fn a_request_is_bounded_by_what_lambda_takes() {
         "{told}"
     );
     assert!(of("4669441").checked().is_ok(), "a server has no such bound");
+}
+
+/// Variables, of which some stand elsewhere.
+struct Elsewhere(BTreeMap<String, String>);
+
+impl Environment for Elsewhere {
+    fn variables(&self) -> BTreeMap<String, String> {
+        variables(&[("HOWK_RETRY_JITTER", "2"), ("HOWK_API_KEYS", "not JSON")])
+    }
+
+    fn unavailable(&self) -> BTreeMap<String, String> {
+        self.0.clone()
+    }
+}
+
+#[test]
+fn a_value_that_could_not_be_had_is_one_of_the_mistakes_and_hides_those_that_follow_from_it() {
+    let elsewhere = Elsewhere(variables(&[("HOWK_SECRETS_KEY", "access is denied"), ("HOWK_API_KEYS", "too late")]));
+    let errors = assemble(found("api: {auth: keys}"), &elsewhere, &[&["secrets.key"]]).checked().expect_err("three");
+    let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
+    let [keys, jitter, key] = lines.as_slice() else { panic!("{lines:#?}") };
+    assert_eq!(keys, "HOWK_API_KEYS (api.keys): too late");
+    assert!(jitter.starts_with("HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{jitter}");
+    assert_eq!(key, "HOWK_SECRETS_KEY (secrets.key): access is denied");
 }

@@ -110,6 +110,7 @@ pub(crate) struct Measured {
     pub(crate) request_overhead_bytes: Figure,
     pub(crate) log_bytes_per_webhook: Figure,
     pub(crate) accept_milliseconds: Figure,
+    pub(crate) cpu_milliseconds_per_webhook: Figure,
     pub(crate) settle_milliseconds: Figure,
 }
 

@@ -9,6 +9,8 @@ const INVOCATIONS_PER_POLLER: f64 = 5.0;
 const ROUNDS: usize = 50;
 const BYTES_PER_GB: f64 = 1e9;
 const MB_PER_GB: f64 = 1024.0;
+/// MB of memory with which a function has one virtual CPU, which is all that its one thread can use.
+const MB_PER_CPU: f64 = 1769.0;
 /// Seconds that Kafka keeps records.
 const KEPT_SECONDS: f64 = 7.0 * 86_400.0;
 
@@ -72,13 +74,15 @@ impl Traffic {
         let requests = webhooks * load.attempts;
         let is_slow = load.latency > deployment.fast_timeout();
         let settle = measured.settle_milliseconds.value / 1e3;
+        let cpu = measured.cpu_milliseconds_per_webhook.value / 1e3;
         let (fast, slow) = (&deployment.functions.fast_lane, &deployment.functions.slow_lane);
         let rate = load.rate * load.attempts;
-        let fast_work = Work { rate, send: if is_slow { 0.0 } else { load.latency }, settle };
+        let fast_work = Work { rate, send: if is_slow { 0.0 } else { load.latency }, settle, cpu };
         let slow_work = Work {
             rate: if is_slow { rate } else { 0.0 },
             send: load.latency.min(deployment.slow_timeout()),
             settle,
+            cpu,
         };
         let hops = if is_slow { 2.0 } else { 1.0 };
         let record = load.payload_bytes + measured.record_overhead_bytes.value;
@@ -112,6 +116,8 @@ struct Work {
     send: f64,
     /// Seconds of a batch beside its requests.
     settle: f64,
+    /// CPU seconds of a record.
+    cpu: f64,
 }
 
 impl Work {
@@ -121,7 +127,10 @@ impl Work {
         let pollers = lane.pollers.as_ref().map_or(partitions, |pollers| f64::from(pollers.max));
         let slots = partitions.min(pollers * INVOCATIONS_PER_POLLER);
         let (most, window) = (f64::from(lane.batch), f64::from(lane.window));
-        let takes = |batch: f64| self.settle + (batch / f64::from(lane.concurrency)).ceil() * self.send;
+        // Whichever is longer: waiting for receivers, or the work in the meantime with the CPU that the memory brings.
+        let work = self.cpu / (f64::from(lane.memory) / MB_PER_CPU).min(1.0);
+        let waiting = |batch: f64| (batch / f64::from(lane.concurrency)).ceil() * self.send;
+        let takes = |batch: f64| self.settle + waiting(batch).max(batch * work);
         let mut batch = 1.0_f64;
         for _ in 0..ROUNDS {
             batch = (self.rate * takes(batch).max(window) / slots).clamp(1.0, most);
@@ -153,7 +162,7 @@ mod tests {
 
     /// Dollars of compute per million sends, in batches as large as the concurrency.
     fn per_million(lane: &Lane, send: f64) -> f64 {
-        let work = Work { rate: 1e6, send, settle: 0.0 };
+        let work = Work { rate: 1e6, send, settle: 0.0, cpu: 0.0 };
         work.in_lane("lane", lane, (24.0, 1.0)).gb_seconds * 0.000_013_333_4
     }
 
@@ -172,13 +181,23 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_takes_as_long_as_its_work_with_the_cpu_of_its_memory() {
+        let lane = lane(512, 100);
+        let seconds =
+            |cpu| Work { rate: 1e6, send: 0.1, settle: 0.0, cpu }.in_lane("lane", &lane, (24.0, 1.0)).gb_seconds;
+        assert!((seconds(0.000_2) - seconds(0.0)).abs() < 1e-6, "a hundred are worked off while receivers answer");
+        let longer = seconds(0.001) / seconds(0.0);
+        assert!((longer - 1769.0 / 512.0).abs() < 1e-6, "{longer}");
+    }
+
+    #[test]
     fn a_quiet_lane_runs_single_records_and_a_busy_one_fills_its_batches() {
         let lane = lane(512, 50);
-        let quiet = Work { rate: 1.0, send: 0.1, settle: 0.0 }.in_lane("lane", &lane, (24.0, 100.0));
+        let quiet = Work { rate: 1.0, send: 0.1, settle: 0.0, cpu: 0.0 }.in_lane("lane", &lane, (24.0, 100.0));
         assert!((quiet.invocations - 100.0).abs() < 1e-6, "{quiet:?}");
-        let busy = Work { rate: 9_600.0, send: 0.1, settle: 0.0 }.in_lane("lane", &lane, (24.0, 100.0));
+        let busy = Work { rate: 9_600.0, send: 0.1, settle: 0.0, cpu: 0.0 }.in_lane("lane", &lane, (24.0, 100.0));
         assert!((busy.at_once - busy.slots).abs() < 1e-6 && busy.invocations < 25_000.0, "{busy:?}");
-        let flooded = Work { rate: 96_000.0, send: 0.1, settle: 0.0 }.in_lane("lane", &lane, (24.0, 1.0));
+        let flooded = Work { rate: 96_000.0, send: 0.1, settle: 0.0, cpu: 0.0 }.in_lane("lane", &lane, (24.0, 1.0));
         assert!(flooded.at_once > flooded.slots, "{flooded:?}");
     }
 }

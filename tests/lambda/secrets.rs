@@ -1,0 +1,223 @@
+//! Secrets by their ARN: what a function's settings get, what it costs, and what is said when they cannot be had.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Duration;
+
+use howk_local::invoker::http_client;
+use lambda_kit::WithSecrets;
+use serde_json::json;
+use settings::{Environment, Settings, Sources};
+use testkit::receiver::Reply;
+use tokio::time::timeout;
+
+use crate::functions::Alone;
+use crate::secret_store::{FakeSecretStore, Place, Stored, aws_at};
+use crate::system::System;
+
+const KEY: &str = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:howk/secrets-key-a1B2c3";
+const CALLERS: &str = "arn:aws:secretsmanager:us-east-2:123456789012:secret:howk/api-keys-d4E5f6";
+const CURRENT: &str = "the key that seals, 32 characters";
+const PREVIOUS: &str = "the key before, with a comma, and \"";
+/// The SHA-256 of `open sesame`.
+const HASH: &str = "41ef4bb0b23661e66301aac36066912dac037827b4ae63a7b1165a5aa93ed4eb";
+
+fn text(text: &str) -> Stored {
+    Stored::Text(text.to_owned())
+}
+
+fn at(arn: &str, stage: &'static str) -> Place {
+    (arn.to_owned(), stage)
+}
+
+fn callers() -> Stored {
+    text(&json!({ "acme": { "hash": HASH, "config_ids": ["acme"] } }).to_string())
+}
+
+fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
+/// The settings, or the mistakes as lines.
+fn settings(told: &WithSecrets) -> Result<Settings, Vec<String>> {
+    let loaded = settings::read_function(Sources { file: None, environment: told }, &[&["secrets.key"]]).checked();
+    loaded.map_err(|errors| errors.mistakes().iter().map(ToString::to_string).collect())
+}
+
+/// The one mistake.
+fn mistake(told: &WithSecrets) -> String {
+    let lines = settings(told).unwrap_err();
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    lines.into_iter().next().unwrap()
+}
+
+#[tokio::test]
+async fn each_secret_and_stage_is_asked_for_once_and_all_at_the_same_time() {
+    let stored = [
+        (at(KEY, "AWSCURRENT"), text(CURRENT)),
+        (at(KEY, "AWSPREVIOUS"), text(PREVIOUS)),
+        (at(CALLERS, "AWSCURRENT"), callers()),
+    ];
+    let store = FakeSecretStore::start(stored, 3).await;
+    let environment = variables(&[("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_API_KEYS_ARN", CALLERS)]);
+    let told = WithSecrets::by(&store.aws(), &environment).await;
+    let settings = settings(&told).unwrap();
+    assert_eq!(settings.secrets.key.unwrap().reveal(), CURRENT);
+    let previous: Vec<_> = settings.secrets.previous_keys.iter().map(|key| key.reveal().to_owned()).collect();
+    assert_eq!(previous, [PREVIOUS]);
+    assert_eq!(settings.api.keys["acme"].hash, HASH);
+    let asked = store.asked();
+    let asked: Vec<_> = asked.iter().map(|(arn, stage)| (arn.as_str(), stage.as_str())).collect();
+    assert_eq!(asked, [(KEY, "AWSCURRENT"), (KEY, "AWSPREVIOUS"), (CALLERS, "AWSCURRENT")]);
+    assert_eq!(store.regions(), ["eu-central-1".to_owned(), "us-east-2".to_owned()].into());
+    let shown = format!("{told:?}");
+    assert!(!shown.contains(CURRENT) && !shown.contains(PREVIOUS) && !shown.contains(HASH), "{shown}");
+}
+
+#[tokio::test]
+async fn without_a_previous_value_or_with_one_that_never_sealed_there_is_no_previous_key() {
+    for previous in [None, Some(text("oops"))] {
+        let previous = previous.map(|stored| (at(KEY, "AWSPREVIOUS"), stored));
+        let stored = [(at(KEY, "AWSCURRENT"), text(CURRENT))].into_iter().chain(previous);
+        let store = FakeSecretStore::start(stored, 2).await;
+        let told = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
+        assert!(settings(&told).unwrap().secrets.previous_keys.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn who_names_the_previous_keys_has_all_of_them() {
+    let store = FakeSecretStore::start([(at(KEY, "AWSCURRENT"), text(CURRENT))], 1).await;
+    let own = "a key of the one who deploys, which also sealed";
+    let pairs = [("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_SECRETS_PREVIOUS_KEYS", &json!([own]).to_string())];
+    let told = WithSecrets::by(&store.aws(), &variables(&pairs)).await;
+    let previous = settings(&told).unwrap().secrets.previous_keys;
+    assert_eq!(previous.iter().map(domain::Secret::reveal).collect::<Vec<_>>(), [own]);
+    assert_eq!(store.asked(), [(KEY.to_owned(), "AWSCURRENT".to_owned())]);
+}
+
+#[tokio::test]
+async fn without_arns_nobody_is_asked() {
+    let environment = variables(&[("HOWK_SECRETS_KEY", CURRENT), ("HOWK_SECRETS_KEY_ARN", "")]);
+    let told = WithSecrets::by(&aws_at("http://127.0.0.1:1"), &environment).await;
+    assert_eq!(settings(&told).unwrap().secrets.key.unwrap().reveal(), CURRENT);
+    assert_eq!(WithSecrets::of(&environment).await.variables().len(), 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_had_is_one_mistake_that_names_variable_arn_and_fix() {
+    for (stored, fix) in [
+        (Some(Stored::Refused("AccessDeniedException")), "allow it secretsmanager:GetSecretValue, and kms:Decrypt"),
+        (Some(Stored::Refused("DecryptionFailure")), "enable its key"),
+        (Some(Stored::Refused("InvalidRequestException")), "keep it with restore-secret"),
+        (Some(Stored::Refused("InvalidParameterException")), "InvalidParameterException"),
+        (Some(Stored::Bytes), "write it as text, with put-secret-value --secret-string"),
+        (None, "there is no such secret, or nothing in it"),
+    ] {
+        let stored = stored.map(|stored| (at(KEY, "AWSCURRENT"), stored));
+        let store = FakeSecretStore::start(stored, 2).await;
+        let told = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
+        let mistake = mistake(&told);
+        let start = format!("HOWK_SECRETS_KEY (secrets.key): HOWK_SECRETS_KEY_ARN names {KEY}, and ");
+        assert!(mistake.starts_with(&start) && mistake.contains(fix), "{mistake}");
+        assert_eq!(mistake.lines().count(), 1, "{mistake}");
+    }
+}
+
+#[tokio::test]
+async fn a_previous_value_that_is_refused_is_a_mistake_too() {
+    let refused = Stored::Refused("AccessDeniedException");
+    let stored = [(at(KEY, "AWSCURRENT"), text(CURRENT)), (at(KEY, "AWSPREVIOUS"), refused)];
+    let store = FakeSecretStore::start(stored, 2).await;
+    let told = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
+    let mistake = mistake(&told);
+    assert!(mistake.starts_with("HOWK_SECRETS_PREVIOUS_KEYS (secrets.previous_keys): HOWK_SECRETS_KEY_ARN names"));
+}
+
+#[tokio::test]
+async fn what_is_no_arn_or_said_twice_is_refused_before_anybody_is_asked() {
+    let aws = aws_at("http://127.0.0.1:1");
+    let told = WithSecrets::by(&aws, &variables(&[("HOWK_SECRETS_KEY_ARN", "the key itself")])).await;
+    let no_arn = "HOWK_SECRETS_KEY (secrets.key): HOWK_SECRETS_KEY_ARN is not the ARN of a secret: \
+                  arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME";
+    assert_eq!(mistake(&told), no_arn);
+    let told =
+        WithSecrets::by(&aws, &variables(&[("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_SECRETS_KEY", CURRENT)])).await;
+    let twice = "HOWK_SECRETS_KEY (secrets.key): HOWK_SECRETS_KEY_ARN is set too: set one of them";
+    assert_eq!(mistake(&told), twice);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_answer_is_not_waited_for_long() {
+    // It listens, and nobody ever answers: one of two that have to come together is missing.
+    let store = FakeSecretStore::start([], 1000).await;
+    let (aws, environment) = (store.aws(), variables(&[("HOWK_SECRETS_KEY_ARN", KEY)]));
+    let told = timeout(Duration::from_secs(6), WithSecrets::by(&aws, &environment)).await.expect("it gives up");
+    let mistake = mistake(&told);
+    assert!(mistake.contains("a function needs the endpoint com.amazonaws.eu-central-1.secretsmanager"), "{mistake}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn functions_that_get_arns_deliver_what_callers_with_a_key_post() {
+    let stored = [(at(KEY, "AWSCURRENT"), text(CURRENT)), (at(CALLERS, "AWSCURRENT"), callers())];
+    // Every process asks for itself.
+    let store = FakeSecretStore::start(stored, 1).await;
+    let system = System::start(|config| {
+        config.variables.remove("HOWK_SECRETS_KEY");
+        config.variables.extend(store.variables().map(|(name, value)| (name.to_owned(), value)));
+        for (function, name, arn) in [
+            ("enqueue", "HOWK_API_KEYS_ARN", CALLERS),
+            ("enqueue", "HOWK_SECRETS_KEY_ARN", KEY),
+            ("fast-lane", "HOWK_SECRETS_KEY_ARN", KEY),
+            ("slow-lane", "HOWK_SECRETS_KEY_ARN", KEY),
+        ] {
+            config.spec.function(function).unwrap().variables.insert(name.to_owned(), arn.to_owned());
+        }
+        let enqueue = config.spec.function("enqueue").unwrap();
+        enqueue.variables.insert("HOWK_API_AUTH".to_owned(), "keys".to_owned());
+    })
+    .await;
+    system.receiver.script("/sealed", [Reply::status(200)]);
+    let body =
+        json!({ "endpoint": system.receiver.url("/sealed"), "payload": {}, "signing_secret": "s" }).to_string();
+    let url = format!("{}/webhooks/acme/enqueue", system.stack.url);
+    let post = |key: &str| http_client().unwrap().post(&url).bearer_auth(key).body(body.clone()).send();
+    assert_eq!(post("a guess").await.unwrap().status(), 401);
+    assert_eq!(post("open sesame").await.unwrap().status(), 202);
+    let sent = system.receiver.received(1).await;
+    assert!(sent[0].header("webhook-signature").is_some(), "the lane read the secret: {sent:?}");
+    smoke(&system).await;
+    system.shut_down().await;
+}
+
+/// The smoke test of a deployment, which is what is deployed here but for AWS.
+async fn smoke(system: &System) {
+    let mut script = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../infra/scripts/smoke"));
+    script.env("HOWK_URL", &system.stack.url).env("HOWK_KEY", "open sesame").env("HOWK_CONFIG_ID", "acme");
+    script.env("HOWK_RECEIVER", system.receiver.url("/smoke"));
+    let smoked = tokio::task::spawn_blocking(move || script.output()).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&smoked.stdout).into_owned() + &String::from_utf8_lossy(&smoked.stderr);
+    assert!(smoked.status.success(), "{said}");
+    for part in ["ready: ", "refused: a caller without a key", "delivered: "] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_function_that_may_not_read_its_secret_says_all_that_is_wrong_on_one_line() {
+    let store = FakeSecretStore::start([(at(KEY, "AWSCURRENT"), Stored::Refused("AccessDeniedException"))], 2).await;
+    let own = [("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_API_AUTH", "none"), ("HOWK_RETRY_JITTER", "2")];
+    let own = own.map(|(name, value)| (name, value.to_owned())).into_iter();
+    let enqueue = Alone::new("enqueue", own.chain(store.variables()));
+    let line = enqueue.refuses_to_start().await;
+    assert!(line.contains("enqueue cannot start: 4 mistakes in the settings: "), "{line}");
+    for part in [
+        "HOWK_REDIS_ADDR (redis.addr): is not set",
+        "HOWK_RETRY_JITTER (retry.jitter): 2 is not between 0 and 1",
+        KEY,
+        "allow it secretsmanager:GetSecretValue",
+    ] {
+        assert!(line.contains(part), "{part}\nis not in\n{line}");
+    }
+    enqueue.shut_down().await;
+}
