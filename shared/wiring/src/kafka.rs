@@ -57,8 +57,8 @@ pub fn mistakes(settings: &Settings, clock: Arc<dyn Clock>) -> Vec<Mistake> {
 
 /// The client reads the file by itself, and would say of it only that it was not built.
 fn authorities(kafka: &Kafka) -> Result<(), WiringError> {
-    let file = kafka.ca_file.iter().filter(|_| is_encrypted(kafka));
-    let unread = file.filter_map(|file| std::fs::File::open(file).err().map(|error| (file, error))).next();
+    let file = kafka.ca_file.as_ref().filter(|_| is_encrypted(kafka));
+    let unread = file.and_then(|file| std::fs::File::open(file).err().map(|error| (file, error)));
     unread.map_or(Ok(()), |(file, error)| {
         let problem = format!("{file} cannot be read: {error}; name a PEM file, or remove it");
         Err(WiringError::key("kafka.ca_file", problem))
