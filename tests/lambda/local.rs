@@ -147,6 +147,7 @@ impl Up {
 }
 
 impl Drop for Up {
+    #[expect(clippy::print_stdout, reason = "what a program said that failed its test")]
     fn drop(&mut self) {
         self.process.kill().ok();
         self.process.wait().ok();
@@ -245,6 +246,22 @@ async fn a_webhook_is_delivered_and_one_ctrl_c_ends_everything() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bad_day_is_had_over_http_and_the_second_ctrl_c_ends_it_at_once() {
     let mut up = Up::start(&["--no-freeze"]).await;
+    sources(&up).await;
+    environments(&up).await;
+    limits(&up).await;
+    schedules(&up).await;
+    let processes = up.processes().await;
+    // The scheduler is at work for as long as it may, so that the end takes a while.
+    up.interrupt();
+    up.said("stopping").await;
+    up.interrupt();
+    assert_eq!(up.ended().await, Some(1));
+    up.said("stopped at once, at the second signal").await;
+    until_gone(&processes).await;
+}
+
+/// An event source pauses, goes on, and delivers a batch twice.
+async fn sources(up: &Up) {
     assert_eq!(up.order("sources/fast-lane/pause").await, StatusCode::NO_CONTENT);
     up.post("/paused").await;
     let source = up.state().await.event_sources.into_iter().find(|source| source.function == "fast-lane").unwrap();
@@ -256,7 +273,10 @@ async fn a_bad_day_is_had_over_http_and_the_second_ctrl_c_ends_it_at_once() {
         async || up.state().await.event_sources.iter().any(|one| one.function == "fast-lane" && one.records >= 2);
     until("the batch was delivered twice", twice).await;
     assert_eq!(up.receiver.requests_to("/paused").len(), 1, "and sent once");
+}
 
+/// Environments are stopped, let go on, retired and killed.
+async fn environments(up: &Up) {
     let idle = some("a lane that has nothing to do", async || up.idle("fast-lane").await).await;
     assert!(!idle.frozen && process_state(idle.pid) != Some('T'), "--no-freeze: {idle:?}");
     for (order, state) in [("freeze", true), ("thaw", false)] {
@@ -270,8 +290,10 @@ async fn a_bad_day_is_had_over_http_and_the_second_ctrl_c_ends_it_at_once() {
     assert_eq!(up.order(&format!("environments/{}/explode", idle.id)).await, StatusCode::NOT_FOUND);
     assert_eq!(up.order(&format!("environments/{}/kill", idle.id)).await, StatusCode::NO_CONTENT);
     until("it is killed", async || process_state(idle.pid).is_none()).await;
+}
 
-    limits(&up).await;
+/// A schedule pauses, fires when it is told, and goes on.
+async fn schedules(up: &Up) {
     assert_eq!(up.order("schedules/reconciler/pause").await, StatusCode::NO_CONTENT);
     let fired = up.state().await.schedules.into_iter().find(|one| one.function == "reconciler").unwrap().handed_over;
     assert_eq!(up.order("schedules/reconciler/fire").await, StatusCode::NO_CONTENT);
@@ -279,15 +301,6 @@ async fn a_bad_day_is_had_over_http_and_the_second_ctrl_c_ends_it_at_once() {
         async || up.state().await.schedules.iter().any(|one| one.function == "reconciler" && one.handed_over > fired);
     until("it fired", again).await;
     assert_eq!(up.order("schedules/reconciler/resume").await, StatusCode::NO_CONTENT);
-
-    let processes = up.processes().await;
-    // The scheduler is at work for as long as it may, so that the end takes a while.
-    up.interrupt();
-    up.said("stopping").await;
-    up.interrupt();
-    assert_eq!(up.ended().await, Some(1));
-    up.said("stopped at once, at the second signal").await;
-    until_gone(&processes).await;
 }
 
 /// Limits are set, lifted by null, and left alone where nothing is said.

@@ -108,7 +108,7 @@ async fn every_mistake_in_the_settings_is_on_one_line_and_known_to_the_platform(
         assert!(told.contains("howk.settings"), "{told}");
         assert!(!said.contains("reached"), "nothing was asked for: {said}");
         assert_eq!(said.matches("kafka.username").count(), 1, "no mistake is told twice: {said}");
-        let undecided = if function == "enqueue" { 1 } else { 0 };
+        let undecided = usize::from(function == "enqueue");
         assert_eq!(said.matches("api.auth").count(), undecided, "{function}: {said}");
         assert_eq!(starting.exit_code(function), Some(78), "{function}");
     }
