@@ -68,3 +68,68 @@ fn report(options: &CostOptions, traffic: &Traffic, lines: &[Line], aims: Vec<Ai
     report.aims = aims;
     report
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    /// The sizes of the README's table, each with its webhooks a second.
+    const SIZES: [(&str, f64); 3] =
+        [("examples/small.yaml", 5.0), ("howk.yaml", 50.0), ("examples/medium.yaml", 200.0)];
+
+    fn infra() -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../infra")
+    }
+
+    fn cost((file, rate): (&str, f64), per_post: u32) -> Report {
+        run(&CostOptions {
+            settings: infra().join(file),
+            infra: infra(),
+            rate,
+            latency: Duration::from_millis(100),
+            attempts: 1.0,
+            per_post,
+            payload_bytes: 1_000,
+        })
+        .unwrap()
+    }
+
+    /// Whole dollars, with a comma before the last three digits.
+    fn dollars(value: f64) -> String {
+        let text = format!("{value:.0}");
+        match text.split_at_checked(text.len().saturating_sub(3)) {
+            Some((thousands, rest)) if !thousands.is_empty() => format!("{thousands},{rest}"),
+            Some(_) | None => text,
+        }
+    }
+
+    fn row(name: &str, cells: [String; 3]) -> String {
+        format!("| {name} | {} |", cells.join(" | "))
+    }
+
+    #[test]
+    fn the_table_of_the_readme_is_what_the_command_says() {
+        let single = SIZES.map(|size| cost(size, 1).figures);
+        let many = SIZES.map(|size| cost(size, 100).figures);
+        let prices: Prices = read(&infra().join("prices.json")).unwrap();
+        let millions = SIZES.map(|(_, rate)| rate * prices.hours_month * 3600.0 / MILLION);
+        let used = [0, 1, 2].map(|size: usize| single[size]["usd_per_million_by_use"] * millions[size]);
+        let sum = [0, 1, 2].map(|size: usize| single[size]["sum_usd_month"]);
+        let rows = [
+            row("webhooks a month", millions.map(|millions| format!("{millions:.0} million"))),
+            row("fixed, a month", [0, 1, 2].map(|size| dollars(sum[size] - used[size]))),
+            row("by use, one webhook a POST, a month", used.map(dollars)),
+            row("a month", sum.map(dollars)),
+            row("by use, a million", single.map(|figures| fine(figures["usd_per_million_by_use"]))),
+            row(
+                "by use, a million, 100 webhooks a POST",
+                many.map(|figures| fine(figures["usd_per_million_by_use"])),
+            ),
+        ];
+        let readme = std::fs::read_to_string(infra().join("README.md")).unwrap();
+        let missing: Vec<_> = rows.iter().filter(|row| !readme.contains(*row)).collect();
+        assert!(missing.is_empty(), "infra/README.md lacks\n{}", rows.join("\n"));
+    }
+}
