@@ -9,6 +9,7 @@
 
 mod emulator;
 mod event_source;
+mod faults;
 mod front;
 mod invoke_api;
 mod life_cycle;

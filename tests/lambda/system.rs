@@ -52,7 +52,7 @@ impl System {
     pub(crate) async fn start(change: impl FnOnce(&mut StackConfig)) -> Self {
         let (redis, receiver) = (OwnRedis::start().await, FakeReceiver::start().await);
         let topics = make_topics(&format!("test-{}-{}.", std::process::id(), fresh_number())).await;
-        let mut config = stack_config(&topics.config, &redis);
+        let mut config = stack_config(&topics.config, redis.address());
         change(&mut config);
         let stack = Stack::start(config).await.unwrap();
         stack.until_ready(PATIENCE).await.unwrap();
@@ -89,15 +89,22 @@ async fn make_topics(prefix: &str) -> Topics {
     let variables = ProcessEnvironment.variables();
     let brokers = variables.get("HOWK_KAFKA_BROKERS").expect("HOWK_KAFKA_BROKERS: localstack/services up says it");
     let config = KafkaConfig::new(brokers.split(',').map(str::to_owned).collect()).prefixed(prefix);
+    let specs = create_few_partitions(&config).await;
+    Topics { config, specs }
+}
+
+/// Creates the topics of a system.
+pub(crate) async fn create_few_partitions(config: &KafkaConfig) -> Vec<TopicSpec> {
     let mut specs = config.topics.specs();
     for spec in &mut specs {
         spec.partitions = PARTITIONS;
     }
-    create_topics(&config, &specs).await.unwrap();
-    Topics { config, specs }
+    create_topics(config, &specs).await.unwrap();
+    specs
 }
 
-fn stack_config(kafka: &KafkaConfig, redis: &OwnRedis) -> StackConfig {
+/// howk's functions on this Kafka, and on a Redis at this address; quick schedules.
+pub(crate) fn stack_config(kafka: &KafkaConfig, redis: String) -> StackConfig {
     let mut config = StackConfig::new(kafka.brokers.clone()).unwrap();
     let names = config.spec.functions.iter().map(|function| function.name.as_str());
     config.binaries = Places::around(built_beside().as_deref()).find(names).unwrap();
@@ -117,7 +124,7 @@ fn built_beside() -> Option<std::path::PathBuf> {
     std::env::current_exe().ok()?.parent()?.parent().map(|folder| folder.join("a-program"))
 }
 
-fn variables(kafka: &KafkaConfig, redis: &OwnRedis) -> BTreeMap<String, String> {
+fn variables(kafka: &KafkaConfig, redis: String) -> BTreeMap<String, String> {
     let TopicNames { pending, slow, results, deadletter, state, scripts } = &kafka.topics;
     let pairs = [
         ("HOWK_KAFKA_BROKERS", kafka.brokers.join(",")),
@@ -128,7 +135,7 @@ fn variables(kafka: &KafkaConfig, redis: &OwnRedis) -> BTreeMap<String, String> 
         ("HOWK_KAFKA_TOPICS_DEADLETTER", deadletter.clone()),
         ("HOWK_KAFKA_TOPICS_STATE", state.clone()),
         ("HOWK_KAFKA_TOPICS_SCRIPTS", scripts.clone()),
-        ("HOWK_REDIS_ADDR", redis.address()),
+        ("HOWK_REDIS_ADDR", redis),
         ("HOWK_REDIS_CLUSTER", "true".to_owned()),
         ("HOWK_SECRETS_KEY", "a key of the tests, of no other use".to_owned()),
         ("HOWK_API_AUTH", "none".to_owned()),
