@@ -2,6 +2,10 @@
 //! books at its end (DL-1, and a cause for every request too many).
 
 mod batches;
+mod endpoints;
 mod functions;
 mod lanes;
+mod long_run;
 mod scene;
+mod schedulers;
+mod services;

@@ -1,19 +1,24 @@
 //! howk as functions, as an installation that can be struck.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use howk_local::lambda::{EnvironmentState, Output, Phase};
+use clock_system::SystemClock;
+use delivery::ports::time::Clock;
+use domain::Timestamp;
+use howk_local::lambda::{EnvironmentState, Lambda, Output, Phase};
 use howk_local::stack::{Stack, StackConfig};
 use howk_tests::rig::installation::Installation;
 use howk_tests::rig::pair::{Pair, Signal};
 use howk_tests::rig::servers::Setup;
 use log_kafka::KafkaConfig;
 use parking_lot::Mutex;
+use tokio::task::JoinSet;
 
 use crate::own_redis::PATIENCE;
 use crate::system::{create_few_partitions, stack_config};
@@ -21,8 +26,12 @@ use crate::system::{create_few_partitions, stack_config};
 /// The functions that can be struck, in the order of their numbers.
 const FUNCTIONS: [&str; 5] = ["enqueue", "fast-lane", "slow-lane", "scheduler", "reconciler"];
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long an environment may take to end: as long as an invocation may last, and some.
+/// How many pauses an environment may take to end: as long as an invocation may last, and some.
 const ENDS_WITHIN: u32 = 30_000;
+/// How often ends are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What an environment calls itself in its requests: this and its log stream, which ends with its number.
+const NAMED: &str = "environment-";
 
 /// The functions on a stack. Their lines stay in `fault-logs`, beside the built programs.
 ///
@@ -33,6 +42,9 @@ pub(crate) struct Functions {
     log: PathBuf,
     /// The environments that were frozen, by function.
     frozen: Mutex<BTreeMap<usize, u64>>,
+    /// When environments ended, soon after they did.
+    ended: Arc<Mutex<BTreeMap<u64, Timestamp>>>,
+    _looking: JoinSet<()>,
 }
 
 impl Functions {
@@ -45,10 +57,16 @@ impl Functions {
         config.variables.extend(settings);
         let log = log_path(&setup.prefix);
         config.output = output(&log);
+        for (name, path) in &mut config.binaries {
+            *path = with_a_name(&pair.folder().join("functions"), name, path);
+        }
         change(&mut config);
         let stack = Stack::start(config).await.unwrap();
         stack.until_ready(PATIENCE).await.unwrap();
-        Self { stack, log, frozen: Mutex::default() }
+        let ended = Arc::default();
+        let mut looking = JoinSet::new();
+        looking.spawn(look_for_ends(stack.lambda().clone(), Arc::clone(&ended)));
+        Self { stack, log, frozen: Mutex::default(), ended, _looking: looking }
     }
 
     /// The environments of a function that live.
@@ -73,7 +91,7 @@ impl Functions {
     }
 
     /// Waits until an environment has ended.
-    fn ended(&self, environment: u64) {
+    fn until_ended(&self, environment: u64) {
         let Some(state) = self.stack.lambda().watch(environment) else { return };
         for _ in 0..ENDS_WITHIN {
             if state.borrow().phase == Phase::Ended {
@@ -112,13 +130,48 @@ impl Installation for Functions {
                 return;
             }
         }
-        self.ended(environment);
+        self.until_ended(environment);
     }
 
     /// Lambda starts an environment when the next invocation needs one.
     fn start(&self, _process: usize) {}
 
     fn keep_up(&self) {}
+
+    fn ended_at(&self, sender: &str) -> Option<Timestamp> {
+        let environment = sender.strip_prefix(NAMED)?.rsplit(']').next()?;
+        let environment = u64::from_str_radix(environment, 16).unwrap();
+        self.ended.lock().get(&environment).copied()
+    }
+}
+
+/// Notes when environments end, for ever.
+async fn look_for_ends(lambda: Lambda, ended: Arc<Mutex<BTreeMap<u64, Timestamp>>>) {
+    let mut known: Vec<u64> = Vec::new();
+    loop {
+        let all = lambda.state().into_iter().flat_map(|function| function.environments);
+        let living: Vec<u64> = all.filter(|one| one.phase != Phase::Ended).map(|one| one.id).collect();
+        let gone = known.into_iter().filter(|id| !living.contains(id));
+        ended.lock().extend(gone.map(|id| (id, SystemClock.now())));
+        known = living;
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// A script that becomes the function and has it tell its requests' receivers which environment it is.
+fn with_a_name(folder: &Path, name: &str, program: &Path) -> PathBuf {
+    std::fs::create_dir_all(folder).unwrap();
+    let script = folder.join(name);
+    let text = format!(
+        "#!/bin/sh\nHOWK_DELIVERY_USER_AGENT=\"{NAMED}$AWS_LAMBDA_LOG_STREAM_NAME\" exec '{}'\n",
+        program.display()
+    );
+    // In one step: the script of another test may just be starting.
+    let fresh = folder.join(format!("{name}.new"));
+    std::fs::write(&fresh, text).unwrap();
+    std::fs::set_permissions(&fresh, Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(fresh, &script).unwrap();
+    script
 }
 
 fn log_path(prefix: &str) -> PathBuf {
@@ -130,7 +183,7 @@ fn log_path(prefix: &str) -> PathBuf {
 }
 
 /// Lines go to a file, metrics excepted.
-fn output(log: &PathBuf) -> Output {
+fn output(log: &Path) -> Output {
     let file = Arc::new(Mutex::new(OpenOptions::new().append(true).open(log).unwrap()));
     Output::to(move |line| {
         if !line.text.contains("\"CloudWatchMetrics\":") {
