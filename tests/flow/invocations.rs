@@ -28,7 +28,7 @@ fn handler_over(deliver: Arc<Deliver>, world: &World, settings: &Settings) -> La
     let rebuild = Arc::clone(&world.system.rebuild);
     let concurrency = usize::try_from(settings.delivery.concurrency).unwrap();
     let per_key = usize::try_from(settings.kafka.per_key_parallelism).unwrap();
-    LaneHandler::new(Lane::Fast, settings, Batch { deliver, rebuild, concurrency, per_key })
+    LaneHandler::new(Lane::Fast, settings, Batch { deliver, rebuild, concurrency, per_key, failed: Arc::default() })
 }
 
 /// Invokes the handler for `lasting` with an event, and returns its answer as JSON.
@@ -102,6 +102,30 @@ fn dl_1_what_howk_could_not_do_is_named_and_comes_again() {
     for id in &ids {
         assert_eq!(world.status(id).unwrap().phase, Phase::Delivered);
     }
+}
+
+/// P19: an outage of the log that is over before the invocation is, and one that is not. Who was sent a webhook that could
+/// not be settled gets it once more at the most, however often its batch comes meanwhile.
+#[test]
+fn p19_while_results_cannot_be_written_a_batch_that_comes_again_is_not_sent_again() {
+    let mut world = World::new(1, settings());
+    let ids = world.enqueue(tenants(3, 1));
+    let found = found(&mut world, Topic::Pending);
+    let (handler, event) = (handler(&world, &settings()), event("howk.pending", &found));
+    world.outage.strike(&[Topic::Results]);
+    let began = world.now();
+    let answer = invoke(&mut world, &handler, &event, MINUTE).unwrap();
+    assert_eq!(failures(&answer), names(&found));
+    assert!(world.now().since(began) > MINUTE / 2, "it tries as long as it may, and no shorter than a claim lasts");
+    for _ in 0..3 {
+        world.pass(MINUTE);
+        assert_eq!(failures(&invoke(&mut world, &handler, &event, MINUTE).unwrap()), names(&found));
+    }
+    assert_eq!(world.endpoints.seen().len(), 3, "nobody is asked what could not be kept");
+    world.outage.strike(&[]);
+    assert_eq!(failures(&invoke(&mut world, &handler, &event, MINUTE).unwrap()), []);
+    assert_eq!(world.endpoints.seen().len(), 6);
+    assert!(ids.iter().all(|id| world.status(id).is_some_and(|status| status.phase == Phase::Delivered)));
 }
 
 #[test]

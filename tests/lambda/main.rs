@@ -9,6 +9,7 @@
 
 mod emulator;
 mod event_source;
+mod faults;
 mod front;
 mod functions;
 mod invoke_api;

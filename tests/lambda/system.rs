@@ -52,7 +52,7 @@ impl System {
     pub(crate) async fn start(change: impl FnOnce(&mut StackConfig)) -> Self {
         let (redis, receiver) = (OwnRedis::start().await, FakeReceiver::start().await);
         let topics = make_topics(&format!("test-{}-{}.", std::process::id(), fresh_number())).await;
-        let mut config = stack_config(&topics.config, &redis);
+        let mut config = stack_config(&topics.config, redis.address());
         change(&mut config);
         let stack = Stack::start(config).await.unwrap();
         stack.until_ready(PATIENCE).await.unwrap();
@@ -89,22 +89,29 @@ pub(crate) async fn make_topics(prefix: &str) -> Topics {
     let variables = ProcessEnvironment.variables();
     let brokers = variables.get("HOWK_KAFKA_BROKERS").expect("HOWK_KAFKA_BROKERS: localstack/services up says it");
     let config = KafkaConfig::new(brokers.split(',').map(str::to_owned).collect()).prefixed(prefix);
+    let specs = create_few_partitions(&config).await;
+    Topics { config, specs }
+}
+
+/// Creates the topics of a system.
+pub(crate) async fn create_few_partitions(config: &KafkaConfig) -> Vec<TopicSpec> {
     let mut specs = config.topics.specs();
     for spec in &mut specs {
         spec.partitions = PARTITIONS;
     }
-    create_topics(&config, &specs).await.unwrap();
-    Topics { config, specs }
+    create_topics(config, &specs).await.unwrap();
+    specs
 }
 
-fn stack_config(kafka: &KafkaConfig, redis: &OwnRedis) -> StackConfig {
+/// howk's functions on this Kafka, and on a Redis at this address; quick schedules.
+pub(crate) fn stack_config(kafka: &KafkaConfig, redis: String) -> StackConfig {
     let mut config = StackConfig::new(kafka.brokers.clone()).unwrap();
     let names = config.spec.functions.iter().map(|function| function.name.as_str());
     config.binaries = binaries(names);
     config.topics =
         TopicSpec::all().into_iter().zip(kafka.topics.specs()).map(|(all, own)| (all.name, own.name)).collect();
     config.group.clone_from(&kafka.group.name);
-    config.variables = variables(kafka, redis.address());
+    config.variables = variables(kafka, redis);
     for schedule in &mut config.spec.schedules {
         schedule.rate = Duration::from_secs(1);
     }

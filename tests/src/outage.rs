@@ -1,4 +1,4 @@
-//! A log that can be out of reach for a while: it refuses every record, or those of one topic. Its pages may be short.
+//! A log that can be out of reach for a while: it refuses every record and question, or those of one topic. Its pages may be short.
 
 use std::sync::Arc;
 
@@ -39,6 +39,11 @@ impl Outage {
         *self.kind.lock() = kind;
     }
 
+    fn reach(&self, topic: Topic) -> Result<(), Fault> {
+        let is_down = self.down.lock().contains(&topic);
+        if is_down { Err(Fault::new(*self.kind.lock(), "the log is out of reach")) } else { Ok(()) }
+    }
+
     /// Lets no page hold more records than this, whatever is asked for.
     pub fn shorten_pages(&self, page_max: usize) {
         *self.page_max.lock() = page_max;
@@ -48,13 +53,14 @@ impl Outage {
 #[async_trait]
 impl Log for Outage {
     async fn publish(&self, records: Vec<Record>) -> Result<Vec<Position>, Fault> {
-        if records.iter().any(|record| self.down.lock().contains(&record.topic())) {
-            return Err(Fault::new(*self.kind.lock(), "the log is out of reach"));
+        for record in &records {
+            self.reach(record.topic())?;
         }
         self.inner.publish(records).await
     }
 
     async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
+        self.reach(topic)?;
         self.inner.extents(topic).await
     }
 

@@ -9,6 +9,8 @@ pub mod installation;
 pub mod ledger;
 pub mod load;
 pub mod pair;
+pub mod poison;
+pub mod proxy;
 pub mod receiver;
 pub mod run;
 pub mod servers;

@@ -8,8 +8,9 @@
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::{HandBack, OnStoreFailure, Position, Record};
+use domain::{HandBack, OnStoreFailure, Position, Record, Topic};
 use futures::future::{self, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 
@@ -35,6 +36,8 @@ pub struct Batch {
     pub concurrency: usize,
     /// How many records of one tenant are worked on at once; 0 counts as 1, which keeps their order.
     pub per_key: usize,
+    /// Whether the batch before this one was left unsettled by a fault or by its deadline.
+    pub failed: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Batch {
@@ -62,6 +65,8 @@ struct Run {
     turns: Turns,
     faults_in_a_row: usize,
     fault: Option<Fault>,
+    /// Whether the deadline came while requests were under way.
+    was_cut: bool,
 }
 
 impl Batch {
@@ -75,10 +80,12 @@ impl Batch {
             turns: Turns::new(self.per_key),
             faults_in_a_row: 0,
             fault: None,
+            was_cut: false,
         };
         run.turns.add(records);
         self.work(&mut run, invocation).await;
         let rest: Vec<LogRecord> = run.rest.into_values().collect();
+        self.failed.store(run.fault.is_some() || run.was_cut, Ordering::Relaxed);
         match run.fault {
             Some(fault) => Worked::Failed(rest, fault),
             None if rest.is_empty() => Worked::Off,
@@ -112,10 +119,19 @@ impl Batch {
             return Some(Fault::new(FaultKind::Permanent, context));
         }
         match (self.rebuild.is_whole().await, self.deliver.policy.on_store_failure) {
-            (Ok(true), _) | (Err(_), OnStoreFailure::Open) => None,
+            (Ok(true), _) | (Err(_), OnStoreFailure::Open) => self.log_outage().await,
             (Ok(false), _) => Some(Fault::new(FaultKind::Transient, "the hot state is not rebuilt yet")),
             (Err(fault), OnStoreFailure::Closed) => Some(fault),
         }
+    }
+
+    /// A batch that failed comes again at once. While the log takes no results, every request for it would be made once
+    /// more for each time it comes, so the log is asked before any (P19).
+    async fn log_outage(&self) -> Option<Fault> {
+        if !self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.deliver.log.extents(Topic::Results).await.err()
     }
 
     async fn work(&self, run: &mut Run, invocation: &Invocation) {
@@ -132,7 +148,10 @@ impl Batch {
                     Some((key, position, handled)) => run.note(&key, position, handled),
                     None => return,
                 },
-                () = deadline => return tracing::warn!(left = run.rest.len(), "the invocation ends before its batch"),
+                () = deadline => {
+                    run.was_cut = true;
+                    return tracing::warn!(left = run.rest.len(), "the invocation ends before its batch");
+                }
             }
         }
     }

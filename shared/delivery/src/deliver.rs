@@ -178,13 +178,12 @@ impl Deliver {
     }
 
     /// Performs the effects of a request that was made, again and again: giving up would send the webhook a second time,
-    /// whatever kind of fault it is (P19). Where an invocation ends it ends with the claim or the invocation; where nothing
-    /// ends it goes on until the log and the store take what there is to say, and whoever took over meanwhile is not
-    /// disturbed (CL-1).
+    /// whatever kind of fault it is (P19). Where an invocation ends it ends with that; where nothing ends it goes on until
+    /// the log and the store take what there is to say. The record is not handed to anybody else meanwhile, so it goes on
+    /// beyond its claim; whoever took over all the same is not disturbed (CL-1).
     async fn settle_patiently(&self, finished: &Finished<'_>) -> Result<(Fate, Option<EndpointState>), Fault> {
         let Situation { moment, .. } = finished.situation;
-        let claimed_until = finished.situation.lease_until();
-        let give_up_at = moment.remaining.map(|left| claimed_until.min(moment.now.plus(left)));
+        let give_up_at = moment.remaining.map(|left| moment.now.plus(left));
         let mut pause = SETTLE_PAUSE;
         loop {
             let Settled { fate, effects } = settle(finished);

@@ -189,7 +189,7 @@ fn crowded(situation: &Situation<'_>, endpoint: &EndpointState) -> Option<Admiss
 fn cause(situation: &Situation<'_>) -> Cause {
     let dispatch = situation.dispatch;
     match situation.facts.claim {
-        ClaimFact::Taken { takeover: true, .. } => Cause::Takeover,
+        ClaimFact::Taken { .. } if situation.is_taken_over() => Cause::Takeover,
         ClaimFact::Taken { .. } if situation.is_doubtful() => Cause::Unclaimed,
         ClaimFact::Taken { .. } if dispatch.attempt > 1 => Cause::Retry,
         ClaimFact::Taken { .. } if dispatch.replayed_from > 0 => Cause::Replay,

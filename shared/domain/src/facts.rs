@@ -112,6 +112,11 @@ impl Situation<'_> {
         matches!(self.facts.memory, Memory::Since(rebuilt_at) if possible_since < rebuilt_at)
     }
 
+    /// Whether this attempt was taken over from an owner that may have made its request, now or before it was handed on.
+    pub const fn is_taken_over(&self) -> bool {
+        self.dispatch.taken_over || matches!(self.facts.claim, ClaimFact::Taken { takeover: true, .. })
+    }
+
     /// The longest that a request may take here.
     pub fn timeout(&self) -> Duration {
         self.policy.lanes.timeout(self.moment.lane, self.dispatch)

@@ -78,6 +78,9 @@ pub struct Dispatch {
     pub scheduled_at: Timestamp,
     /// Whether it ever waited, so that `howk.state` holds a snapshot of it.
     pub waited: bool,
+    /// Whether an earlier hand-over of this attempt was taken over from an owner that may have made the request: whoever
+    /// took it over made none, and handed the attempt on.
+    pub taken_over: bool,
     /// The dispatch whose dead letter this life began from; 0 in the first life.
     pub replayed_from: u64,
     /// Why the last request of this life failed.
@@ -88,7 +91,16 @@ impl Dispatch {
     /// The first hand-over, made at acceptance.
     pub fn first(webhook: Arc<Webhook>) -> Self {
         let scheduled_at = webhook.created_at;
-        Self { webhook, number: 1, attempt: 1, scheduled_at, waited: false, replayed_from: 0, last_failure: None }
+        Self {
+            webhook,
+            number: 1,
+            attempt: 1,
+            scheduled_at,
+            waited: false,
+            taken_over: false,
+            replayed_from: 0,
+            last_failure: None,
+        }
     }
 
     /// The next hand-over of the same attempt, no request having been made.
@@ -101,13 +113,13 @@ impl Dispatch {
     #[must_use]
     pub fn next_attempt(&self, at: Timestamp, failure: LastFailure) -> Self {
         let last_failure = Some(Arc::new(failure));
-        Self { attempt: self.attempt.saturating_add(1), last_failure, ..self.again(at) }
+        Self { attempt: self.attempt.saturating_add(1), taken_over: false, last_failure, ..self.again(at) }
     }
 
     /// The first hand-over of a new life, from the dead letter of this one.
     #[must_use]
     pub fn replay(&self, at: Timestamp) -> Self {
-        Self { attempt: 1, replayed_from: self.number, last_failure: None, ..self.again(at) }
+        Self { attempt: 1, taken_over: false, replayed_from: self.number, last_failure: None, ..self.again(at) }
     }
 
     /// Whether this is the last attempt that its webhook may make.

@@ -137,6 +137,7 @@ impl UseCases {
             rebuild: Arc::new(self.rebuild(settings)),
             concurrency: count(settings.delivery.concurrency),
             per_key: count(settings.kafka.per_key_parallelism),
+            failed: Arc::default(),
         })
     }
 

@@ -4,9 +4,7 @@
 //! Kafka's second listener (`localstack/services`) sends its clients to that proxy.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, LazyLock};
 use std::thread;
@@ -15,6 +13,7 @@ use std::time::Duration;
 use clock_system::SystemClock;
 use delivery::ports::log::Log;
 use domain::{Lane, Record};
+use howk_tests::rig::proxy::{Holds, Proxy};
 use log_kafka::{KafkaConfig, KafkaLog, create_topics};
 use settings::{Environment, ProcessEnvironment};
 use testkit::contract::run;
@@ -29,7 +28,7 @@ const TIMEOUT_MS: &str = "FREEZE_TIMEOUT_MS";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// One test at a time has the proxy.
-static PROXY: LazyLock<parking_lot::Mutex<Proxy>> = LazyLock::new(|| parking_lot::Mutex::new(Proxy::start()));
+static PROXY: LazyLock<parking_lot::Mutex<Proxy>> = LazyLock::new(|| parking_lot::Mutex::new(Proxy::start(ports())));
 
 /// The port of the brokers' second listener, and the one that it sends clients to.
 fn ports() -> (u16, u16) {
@@ -37,67 +36,6 @@ fn ports() -> (u16, u16) {
     let (_, port) = broker.rsplit_once(':').expect("a broker is host:port");
     let port: u16 = port.parse().expect("a port");
     (port + 2, port + 3)
-}
-
-/// Carries connections to Kafka, until it is told to hold them or to cut them.
-struct Proxy {
-    carried: Arc<parking_lot::Mutex<Vec<TcpStream>>>,
-    holds: Arc<AtomicBool>,
-}
-
-impl Proxy {
-    fn start() -> Self {
-        let (to, at) = ports();
-        let listener = TcpListener::bind(("127.0.0.1", at)).expect("the proxy's port is free");
-        TcpStream::connect(("127.0.0.1", to))
-            .expect("Kafka has a second listener: start it with localstack/services up");
-        let proxy = Self { carried: Arc::default(), holds: Arc::default() };
-        let (carried, holds) = (Arc::clone(&proxy.carried), Arc::clone(&proxy.holds));
-        thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let Ok(broker) = TcpStream::connect(("127.0.0.1", to)) else { continue };
-                let ends = [&client, &broker].map(|stream| stream.try_clone().expect("a second handle"));
-                carried.lock().extend(ends);
-                let [from, back] = [&client, &broker].map(|stream| stream.try_clone().expect("a second handle"));
-                for (from, to) in [(from, broker), (back, client)] {
-                    let holds = Arc::clone(&holds);
-                    thread::spawn(move || carry(from, to, &holds));
-                }
-            }
-        });
-        proxy
-    }
-
-    fn cut(&self) {
-        for stream in self.carried.lock().drain(..) {
-            // It may have ended by itself.
-            drop(stream.shutdown(Shutdown::Both));
-        }
-    }
-
-    fn hold(&self, holds: Holds) {
-        self.holds.store(holds == Holds::Everything, Ordering::Relaxed);
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    Everything,
-    Nothing,
-}
-
-fn carry(mut from: TcpStream, mut to: TcpStream, holds: &AtomicBool) {
-    let mut bytes = [0; 16_384];
-    loop {
-        let count = std::io::Read::read(&mut from, &mut bytes).unwrap_or_default();
-        while holds.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(5));
-        }
-        if count == 0 || to.write_all(&bytes[..count]).is_err() {
-            drop(to.shutdown(Shutdown::Both));
-            return;
-        }
-    }
 }
 
 /// The second process.

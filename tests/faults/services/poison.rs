@@ -8,20 +8,15 @@ use clock_system::SystemClock;
 use delivery::ports::time::Clock;
 use howk_tests::rig::load::Planned;
 use howk_tests::rig::pair::{number, say};
+use howk_tests::rig::poison::Poisoner;
 use howk_tests::rig::receiver::Behaviour;
 use howk_tests::rig::servers::Servers;
 use parking_lot::Mutex;
-use rdkafka::ClientConfig;
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
-use testkit::random::SeededRandom;
 
 use super::scene::{Scene, until_within};
 
 /// Good webhooks among the poison.
 const GOOD: usize = 1000;
-/// The size of a large poison record.
-const LARGE: usize = 8 << 20;
 /// How often memory is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How long nothing may happen before the rest counts as stuck.
@@ -33,73 +28,6 @@ const REBUILT_WITHIN: Duration = Duration::from_mins(15);
 /// What a server logs at the end of a rebuild.
 const REBUILT: &str = "the hot state is rebuilt";
 const SERVERS: usize = 2;
-
-/// What is wrong with a record.
-fn poison(random: &SeededRandom) -> Option<Vec<u8>> {
-    let noise = random.next();
-    match random.below(6) {
-        0 => Some(format!(r#"{{"v":1,"id":"{noise}","config"#).into_bytes()),
-        1 => Some([&noise.to_be_bytes()[..], &[0xff, 0xfe, 0xc0]].concat()),
-        2 => Some(format!(r#"{{"v":99,"id":"wh_{noise}","payload":{{}}}}"#).into_bytes()),
-        3 => Some(br#"{"v":1,"id":7,"endpoint":[]}"#.to_vec()),
-        4 => Some(Vec::new()),
-        _ => None,
-    }
-}
-
-/// Writes poison straight to the lanes' topics.
-struct Poisoner {
-    producer: BaseProducer,
-    topics: [String; 2],
-    random: SeededRandom,
-}
-
-impl Poisoner {
-    fn new(scene: &Scene, seed: u64) -> Self {
-        let producer = ClientConfig::new()
-            .set("bootstrap.servers", scene.pair.brokers())
-            .set("message.max.bytes", (2 * LARGE).to_string())
-            .set("compression.type", "lz4")
-            .set("linger.ms", "20")
-            .create()
-            .unwrap();
-        let topics = scene.servers.setup().topics();
-        Self { producer, topics: [topics.pending, topics.slow], random: SeededRandom::new(seed) }
-    }
-
-    fn write(&self, value: Option<&[u8]>) {
-        let key = self.random.next().to_be_bytes();
-        let topic = &self.topics[usize::from(self.random.below(4) == 0)];
-        loop {
-            let record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(topic).key(&key);
-            let record = match value {
-                Some(value) => record.payload(value),
-                None => record,
-            };
-            match self.producer.send(record) {
-                Ok(()) => return,
-                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), _)) => {
-                    self.producer.poll(Duration::from_millis(20));
-                }
-                Err((error, _)) => panic!("{error}"),
-            }
-        }
-    }
-
-    /// Writes so many records, some of them large and all of those at one time: the worst case for memory.
-    fn write_all(&self, records: u64, large: u64) {
-        for number in 0..records {
-            self.write(poison(&self.random).as_deref());
-            if number == records / 2 {
-                // Not JSON, and not to be compressed away.
-                let value: Vec<u8> =
-                    std::iter::repeat_with(|| self.random.next().to_le_bytes()).flatten().take(LARGE).collect();
-                (0..large).for_each(|_| self.write(Some(&value)));
-            }
-        }
-        self.producer.flush(Duration::from_mins(1)).unwrap();
-    }
-}
 
 /// The memory of a process that is its own, in bytes.
 fn resident(process: u32) -> Option<u64> {
@@ -176,7 +104,8 @@ async fn p15_poison_ends_as_dead_letters_and_blocks_nobody() {
     let seed = number("HOWK_FAULT_SEED", u64::from(std::process::id()));
     say(&format!("HOWK_FAULT_SEED={seed} HOWK_POISON_RECORDS={records} HOWK_POISON_LARGE={large} repeats this run"));
     let mut scene = Scene::start(SERVERS, "p15").await;
-    let poisoner = Poisoner::new(&scene, seed);
+    let topics = scene.servers.setup().topics();
+    let poisoner = Poisoner::new(&scene.pair, [topics.pending, topics.slow], seed);
     let (servers, while_poisoned, while_rebuilt) = (Arc::clone(&scene.servers), Mutex::default(), Mutex::default());
     tokio::select! {
         () = run(&mut scene, poisoner, (records, large)) => {}

@@ -93,8 +93,9 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn mistakes(self) -> impl Iterator<Item = String> {
-        let found = [self.ending(), self.bounds(), self.unrecorded(), self.uncaused(), self.beyond_the_end()];
-        found.into_iter().flatten().map(move |what| {
+        let requests = [self.unrecorded(), self.uncaused(), self.twice_the_first(), self.beyond_the_end()];
+        let found = [self.ending(), self.bounds()].into_iter().chain(requests);
+        found.flatten().map(move |what| {
             format!(
                 "{} ({:?}, {} attempts at most): {what}; received {:?}, {:?} of them by processes that ended, recorded {:?}",
                 self.one.id,
@@ -142,6 +143,14 @@ impl Page<'_> {
         let is_explained = |number: u32, count: u32| count <= 1 + self.caused(number) + self.orphaned(number);
         let (number, count) = self.seen.iter().find(|(number, count)| !is_explained(**number, **count))?;
         Some(format!("{count} requests of attempt {number}, and too few causes"))
+    }
+
+    /// Of the records of one attempt, all but one say what came before them.
+    fn twice_the_first(self) -> Option<String> {
+        let is_one_too_many = |number: u32| self.recorded(number) > 1 + self.caused(number);
+        let number =
+            self.entry.attempts.iter().map(|attempt| attempt.number).find(|number| is_one_too_many(*number))?;
+        Some(format!("{} records of attempt {number}, more than one without a cause", self.recorded(number)))
     }
 
     /// After the attempt that delivered it there is none, unless something went wrong earlier.

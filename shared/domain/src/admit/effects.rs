@@ -25,7 +25,7 @@ pub fn admit_effects(situation: &Situation<'_>, admission: &Admission) -> Vec<Ef
 }
 
 fn divert(situation: &Situation<'_>) -> Vec<Effect> {
-    let dispatch = situation.dispatch.again(situation.moment.now);
+    let dispatch = handed_on(situation, situation.moment.now);
     let status =
         Status { dispatch: dispatch.number, phase: Phase::Pending, ..status_before(situation, dispatch.number) };
     let mut effects = vec![Effect::Publish(Record::Dispatch(Lane::Slow, dispatch))];
@@ -34,7 +34,7 @@ fn divert(situation: &Situation<'_>) -> Vec<Effect> {
 }
 
 fn defer(situation: &Situation<'_>, until: Timestamp, reason: WaitReason) -> Vec<Effect> {
-    let waiting = waiting(situation, situation.dispatch.again(until), reason);
+    let waiting = waiting(situation, handed_on(situation, until), reason);
     let status = waiting_status(situation, &waiting, Phase::Waiting);
     let mut effects =
         vec![Effect::Publish(Record::Waiting(waiting.clone())), Effect::Write(Write::Schedule(waiting))];
@@ -54,7 +54,7 @@ fn defer_behind_claim(situation: &Situation<'_>, until: Timestamp) -> Vec<Effect
 }
 
 fn park(situation: &Situation<'_>, reason: WaitReason) -> Vec<Effect> {
-    let waiting = waiting(situation, situation.dispatch.again(situation.moment.now), reason);
+    let waiting = waiting(situation, handed_on(situation, situation.moment.now), reason);
     let status = waiting_status(situation, &waiting, Phase::Parked);
     let mut effects = vec![Effect::Publish(Record::Waiting(waiting.clone())), Effect::Write(Write::Park(waiting))];
     effects.extend(settle_unsent(situation, status));
@@ -66,7 +66,9 @@ fn drop_duplicate(situation: &Situation<'_>, duplicate: Duplicate) -> Vec<Effect
     let mut effects = vec![Effect::Write(Write::Release(situation.facts.leases(dispatch, unused_token(situation))))];
     if let Some(Next { due, attempt }) = duplicate.next {
         // The former owner may have died between settling and scheduling: scheduling again changes nothing otherwise.
-        let following = Dispatch { attempt, waited: true, ..dispatch.again(due) };
+        // Whether it had taken the attempt over died with it.
+        let taken_over = attempt == dispatch.attempt;
+        let following = Dispatch { attempt, waited: true, taken_over, ..dispatch.again(due) };
         effects.push(Effect::Write(Write::Schedule(waiting(situation, following, WaitReason::Retry))));
     }
     if duplicate.terminal && dispatch.waited {
@@ -79,10 +81,16 @@ fn drop_duplicate(situation: &Situation<'_>, duplicate: Duplicate) -> Vec<Effect
 fn give_back(situation: &Situation<'_>) -> Vec<Effect> {
     let leases = situation.facts.leases(situation.dispatch, unused_token(situation));
     let mut effects = vec![Effect::Write(Write::Release(leases))];
-    if let ClaimFact::Taken { fence, .. } = situation.facts.claim {
+    // One that was taken over runs out instead: whoever is next must be told that it was.
+    if let ClaimFact::Taken { fence, takeover: false } = situation.facts.claim {
         effects.push(Effect::Write(Write::Unclaim(situation.dispatch.webhook.id.clone(), fence)));
     }
     effects
+}
+
+/// The next hand-over of the same attempt. It is claimed afresh, so what this claim tells of earlier owners goes with it.
+fn handed_on(situation: &Situation<'_>, at: Timestamp) -> Dispatch {
+    Dispatch { taken_over: situation.is_taken_over(), ..situation.dispatch.again(at) }
 }
 
 fn settle_unsent(situation: &Situation<'_>, status: Status) -> [Effect; 2] {

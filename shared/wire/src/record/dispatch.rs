@@ -1,10 +1,11 @@
 //! A dispatch with its webhook: the value of `howk.pending` and `howk.slow`, and the field `webhook` of others.
 //!
-//! The original's Webhook, extended by `dispatch`, `waited`, `replayed_from`, `traceparent`, and `signing_secrets` as a list. Callers'
-//! headers are an array of `[name, value]` pairs: the original's object would lose their order and their duplicates.
-//! What is empty is left out.
+//! The original's Webhook, extended by `dispatch`, `waited`, `taken_over`, `replayed_from`, `traceparent`, and
+//! `signing_secrets` as a list. Callers' headers are an array of `[name, value]` pairs: the original's object would lose
+//! their order and their duplicates. What is empty is left out.
 
 use std::borrow::Cow;
+use std::ops::Not;
 use std::sync::Arc;
 
 use domain::{
@@ -54,6 +55,8 @@ pub(super) struct DispatchValue<'a> {
     retry_on_status: Cow<'a, [u16]>,
     dispatch: u64,
     waited: bool,
+    #[serde(default, skip_serializing_if = "Not::not")]
+    taken_over: bool,
     #[serde(default, skip_serializing_if = "is_zero")]
     replayed_from: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +129,7 @@ impl<'a> DispatchValue<'a> {
             retry_on_status: webhook.retry_on_status.as_slice().into(),
             dispatch: dispatch.number,
             waited: dispatch.waited,
+            taken_over: dispatch.taken_over,
             replayed_from: dispatch.replayed_from,
             last_failure: dispatch.last_failure.as_deref().map(FailureValue::of),
             traceparent: webhook.trace.as_ref().map(|trace| trace.as_str().into()),
@@ -141,6 +145,7 @@ impl<'a> DispatchValue<'a> {
             attempt: self.attempt,
             scheduled_at: self.scheduled_at.0,
             waited: self.waited,
+            taken_over: self.taken_over,
             replayed_from: self.replayed_from,
             last_failure: self.last_failure.take().map(FailureValue::into_failure).map(Arc::new),
             webhook: Arc::new(self.into_webhook()?),

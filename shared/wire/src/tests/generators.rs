@@ -98,13 +98,14 @@ fn webhook() -> impl Strategy<Value = Webhook> {
 fn dispatch() -> impl Strategy<Value = Dispatch> {
     let failure =
         (time(), of(any::<u16>()), text()).prop_map(|(at, status, error)| LastFailure { at, status, error });
-    (webhook(), 1_u64.., 1_u32.., time(), any::<bool>(), any::<u64>(), of(failure)).prop_map(
-        |(webhook, number, attempt, scheduled_at, waited, replayed_from, last_failure)| Dispatch {
+    (webhook(), 1_u64.., 1_u32.., time(), any::<(bool, bool)>(), any::<u64>(), of(failure)).prop_map(
+        |(webhook, number, attempt, scheduled_at, (waited, taken_over), replayed_from, last_failure)| Dispatch {
             webhook: Arc::new(webhook),
             number,
             attempt,
             scheduled_at,
             waited,
+            taken_over,
             replayed_from,
             last_failure: last_failure.map(Arc::new),
         },

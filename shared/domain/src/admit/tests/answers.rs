@@ -106,6 +106,16 @@ fn a_request_that_a_lost_store_may_have_forgotten_says_so() {
 }
 
 #[test]
+fn an_attempt_that_was_handed_on_after_a_takeover_is_one_still() {
+    let mut scene = Scene::new().attempt(2, 5);
+    scene.dispatch.taken_over = true;
+    assert_eq!(permit(&scene).cause, Cause::Takeover);
+    let failure = LastFailure { at: NOW, status: None, error: String::new() };
+    assert!(!scene.dispatch.next_attempt(NOW, failure).taken_over, "the next one is another");
+    assert!(!scene.dispatch.replay(NOW).taken_over);
+}
+
+#[test]
 fn a_store_that_is_not_rebuilt_decides_nothing() {
     let mut scene = Scene::new();
     scene.facts.memory = Memory::Lost;

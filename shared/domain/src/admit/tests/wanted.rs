@@ -103,6 +103,28 @@ fn a_diverted_dispatch_is_handed_to_the_slow_lane_at_once() {
     assert_eq!((status.dispatch, status.phase, status.settled()), (2, Phase::Pending, 1));
 }
 
+/// CL-1: a takeover that makes no request is not forgotten, whatever the attempt has to wait for.
+#[test]
+fn an_attempt_that_was_taken_over_is_handed_on_as_such() {
+    let taken = |takeover| ClaimFact::Taken { fence: FENCE, takeover };
+    for (claim, before, after) in [
+        (taken(false), false, false),
+        (taken(true), false, true),
+        (taken(false), true, true),
+        (taken(true), true, true),
+    ] {
+        let mut diverted = with(Scene::new(), FAST_CROWD[0].put);
+        let mut deferred = with(Scene::new(), CLAIM_TO_CIRCUIT[7].put);
+        for scene in [&mut diverted, &mut deferred] {
+            (scene.facts.claim, scene.dispatch.taken_over) = (claim, before);
+        }
+        let effects = effects(&diverted);
+        let Effect::Publish(Record::Dispatch(_, next)) = &effects[0] else { panic!("{effects:?}") };
+        assert_eq!(next.taken_over, after, "{claim:?} {before}");
+        assert_eq!(waiting(&super::effects(&deferred)).dispatch.taken_over, after, "{claim:?} {before}");
+    }
+}
+
 #[test]
 fn cl_1_what_somebody_else_holds_comes_back_as_it_is() {
     for (scene, lane) in [(Scene::new(), Lane::Fast), (Scene::slow(), Lane::Slow)] {

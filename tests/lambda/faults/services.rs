@@ -1,0 +1,104 @@
+//! Kafka and Redis fail the functions, and connections end while functions are frozen.
+
+use std::time::Duration;
+
+use howk_tests::rig::load::{Accepted, Planned};
+use howk_tests::rig::pair::{Pair, Service};
+use howk_tests::rig::proxy::Proxy;
+use howk_tests::rig::receiver::Behaviour;
+
+use super::scene::{Scene, quick};
+use crate::rig::until;
+
+/// How long Kafka is away.
+const AWAY: Duration = Duration::from_secs(5);
+/// How long a caller waits for the word that howk cannot accept: as long as a function of the front may take.
+const CALLERS_PATIENCE: Duration = Duration::from_secs(20);
+const TAKING: Planned = Planned::delivered(Behaviour::Takes);
+
+/// Does something to the pair, which blocks.
+async fn on_pair(scene: &Scene, act: impl FnOnce(&Pair) + Send + 'static) {
+    let pair = scene.pair.clone();
+    tokio::task::spawn_blocking(move || act(&pair)).await.unwrap();
+}
+
+/// Kafka is stopped for a while. Callers are told 503 and when to repeat it; what was accepted before, and what they repeat
+/// until it is accepted, is delivered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn accepted_means_delivered_when_kafka_was_away() {
+    let scene = Scene::start("kafka").await;
+    let mut accepted = scene.post("before", Planned::delivered(Behaviour::Fails(1)), (100, 20)).await;
+    on_pair(&scene, |pair| pair.stop(Service::Kafka)).await;
+    let url = format!("{}/webhooks/tenant/enqueue", scene.functions.stack.url);
+    let body = r#"{"endpoint":"http://127.0.0.1:1/","payload":1}"#;
+    let refused = scene.stage.client.post(url).body(body).timeout(CALLERS_PATIENCE).send().await.unwrap();
+    assert_eq!(refused.status(), 503);
+    assert!(refused.headers().contains_key("retry-after"));
+    let returning = async {
+        tokio::time::sleep(AWAY).await;
+        on_pair(&scene, |pair| pair.start_again(Service::Kafka)).await;
+    };
+    let (meanwhile, ()) = futures::join!(scene.post("meanwhile", TAKING, (100, 20)), returning);
+    accepted.extend(meanwhile);
+    scene.settle(&accepted).await;
+}
+
+/// Between invocations every function is frozen. Meanwhile brokers and Redis end its connections, as they do with idle ones
+/// and with tokens that have run out. The next invocations accept and deliver everything in one try.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn functions_that_thaw_without_connections_deliver_at_once() {
+    let proxy = parking_lot::Mutex::new(None);
+    let scene = Scene::with(quick("thaw"), |pair, config| {
+        *proxy.lock() = Some(Proxy::start(pair.cut_ports()));
+        config.variables.insert("HOWK_KAFKA_BROKERS".to_owned(), format!("127.0.0.1:{}", pair.cut_ports().1));
+    })
+    .await;
+    let mut accepted = Vec::new();
+    for round in 0..3 {
+        accepted.extend(scene.post(&format!("{round}"), TAKING, (50, 10)).await);
+        let sent = 50 * (round + 1);
+        until("all is delivered", async || scene.requests() == sent && scene.source("fast-lane").state().lag == 0)
+            .await;
+        until("all stand still", async || scene.functions.environments("fast-lane").iter().all(|one| one.frozen))
+            .await;
+        proxy.lock().as_ref().unwrap().cut();
+        on_pair(&scene, |pair| {
+            for kind in ["normal", "pubsub"] {
+                redis::cmd("CLIENT").arg(&["KILL", "TYPE", kind]).exec(&mut pair.connection()).unwrap();
+            }
+        })
+        .await;
+    }
+    let (lane, state) =
+        (scene.functions.stack.lambda().state_of("fast-lane").unwrap(), scene.source("fast-lane").state());
+    assert_eq!((lane.errors, state.item_failures), (0, 0), "no batch failed: {state:?}");
+    let balance = scene.settle(&accepted).await;
+    assert_eq!((balance.requests, balance.extra), (150, 0), "{:?}", balance.causes);
+}
+
+/// Redis is emptied and replaced under load, again and again. The lanes hand back until the reconciler has restored it, and
+/// nobody has to do anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_store_is_restored_under_load_while_the_lanes_hand_back() {
+    let scene = Scene::start("flush").await;
+    let losses: [fn(&Pair); 2] = [Pair::flush, |pair| {
+        pair.kill(Service::Redis);
+        pair.start_again(Service::Redis);
+    }];
+    let mut accepted: Vec<Accepted> = Vec::new();
+    for (round, lose) in losses.into_iter().cycle().take(4).enumerate() {
+        let losing = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            on_pair(&scene, lose).await;
+        };
+        let failing = Planned::delivered(Behaviour::Fails(2));
+        let name = format!("{round}");
+        let (posted, ()) = futures::join!(scene.post(&name, failing, (150, 50)), losing);
+        accepted.extend(posted);
+        let rebuilt = async || scene.functions.logged("the hot state is rebuilt") > round;
+        until("the reconciler has restored it", rebuilt).await;
+    }
+    let source = scene.source("fast-lane").state();
+    assert!(source.item_failures > 0, "the lanes handed back meanwhile: {source:?}");
+    scene.settle(&accepted).await;
+}
