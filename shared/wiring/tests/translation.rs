@@ -172,7 +172,7 @@ fn authorities_of_ones_own_are_read() {
     let authorities = redis.expect("it is there").tls.expect("TLS").authorities.expect("it was read");
     assert!(authorities.starts_with(b"[package]"));
     let missing = wiring::redis::config(&with("/nowhere/ca.pem"), clock()).expect_err("it is not there");
-    assert!(missing.to_string().starts_with("redis.ca_file: it cannot be read"), "{missing}");
+    assert!(missing.to_string().starts_with("redis.ca_file: /nowhere/ca.pem cannot be read"), "{missing}");
     let kafka = settings(&[("HOWK_KAFKA_TLS", "true"), ("HOWK_KAFKA_CA_FILE", "ca.pem")]);
     let kafka = block_on(wiring::kafka::config(&kafka, clock())).expect("the client reads it");
     assert_eq!(kafka.security.ca_file.as_deref(), Some("ca.pem"));
@@ -185,6 +185,34 @@ fn what_would_be_ignored_in_silence_is_told() {
     let pairs = [("HOWK_REDIS_SENTINEL_ADDRS", "s:1"), ("HOWK_REDIS_SENTINEL_MASTER_NAME", "main")];
     let refused = wiring::redis::config(&settings(&pairs), clock()).expect_err("sentinels are not asked");
     assert!(refused.to_string().starts_with("redis.sentinel_addrs: sentinels are not asked"), "{refused}");
+}
+
+#[test]
+fn every_mistake_that_shows_in_use_is_told_as_that_of_its_key() {
+    let settings = settings(&[
+        ("HOWK_REDIS_SENTINEL_ADDRS", "s:1"),
+        ("HOWK_REDIS_SENTINEL_MASTER_NAME", "main"),
+        ("HOWK_REDIS_TLS", "true"),
+        ("HOWK_REDIS_CA_FILE", "/nowhere/redis.pem"),
+        ("HOWK_KAFKA_TLS", "true"),
+        ("HOWK_KAFKA_CA_FILE", "/nowhere/kafka.pem"),
+        ("HOWK_KAFKA_CLUSTER_ARN", "arn:aws:kafka:eu-west-1:123456789012:cluster/howk"),
+    ]);
+    let found = [
+        wiring::kafka::mistakes(&settings, clock()),
+        wiring::redis::mistakes(&settings, clock()),
+        wiring::api::mistakes(&settings),
+        wiring::mistakes(&settings),
+    ];
+    let lines: Vec<String> = found.concat().iter().map(ToString::to_string).collect();
+    let [cluster, kafka, sentinels, redis] = lines.as_slice() else { panic!("{lines:#?}") };
+    assert!(cluster.starts_with("HOWK_KAFKA_CLUSTER_ARN (kafka.cluster_arn): "), "{cluster}");
+    assert!(kafka.starts_with("HOWK_KAFKA_CA_FILE (kafka.ca_file): /nowhere/kafka.pem cannot be read: "), "{kafka}");
+    assert!(
+        sentinels.starts_with("HOWK_REDIS_SENTINEL_ADDRS (redis.sentinel_addrs): sentinels are not"),
+        "{sentinels}"
+    );
+    assert!(redis.starts_with("HOWK_REDIS_CA_FILE (redis.ca_file): /nowhere/redis.pem cannot be read: "), "{redis}");
 }
 
 #[test]
