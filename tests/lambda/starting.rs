@@ -136,3 +136,19 @@ async fn a_kafka_that_is_not_there_is_named_before_the_platform_gives_up() {
     assert_eq!(starting.exit_code("reconciler"), Some(1));
     starting.lambda.shut_down().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_is_not_there_is_named_together() {
+    let starting = Starting::told(&[
+        ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
+        ("HOWK_REDIS_ADDR", "127.0.0.1:2"),
+        ("HOWK_REDIS_CLUSTER", "true"),
+    ]);
+    let told = starting.refusal("reconciler").await;
+    let said = starting.error_line("reconciler")["message"].as_str().unwrap().to_owned();
+    assert!(told.contains("howk.start"), "{told}");
+    for text in [&told, &said] {
+        assert!(text.contains("Kafka cannot be reached: ") && text.contains("; Redis cannot be reached: "), "{text}");
+    }
+    starting.lambda.shut_down().await;
+}
