@@ -5,15 +5,12 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
 
 use howk_local::invoker::http_client;
 use howk_local::lambda::{EnvironmentState, Phase};
 use howk_local::stack::StackState;
 use log_kafka::{KafkaConfig, create_topics, delete_topics};
 use parking_lot::Mutex;
-use rdkafka::ClientConfig;
-use rdkafka::producer::{FutureProducer, FutureRecord};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use settings::{Environment, ProcessEnvironment};
@@ -21,7 +18,7 @@ use testkit::generate::fresh_number;
 use testkit::receiver::FakeReceiver;
 
 use crate::own_redis::OwnRedis;
-use crate::rig::{built_beside, process_state, some, until};
+use crate::rig::{built_beside, process_state, some, until, write};
 
 /// Enough to spread keys; every one costs the broker files.
 const PARTITIONS: u32 = 2;
@@ -324,7 +321,9 @@ async fn limits(up: &Up) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_record_that_fits_into_no_event_is_told_and_counted_and_down_ends_the_stack() {
     let mut up = Up::start(&[]).await;
-    let (partition, offset) = write_poison(&up.kafka).await;
+    // As somebody else than howk may write it.
+    let poison = vec![b'x'; POISON_BYTES];
+    let (partition, offset) = write(&up.kafka.brokers, &up.kafka.topics.pending, &poison).await;
     let given_up =
         async || up.state().await.event_sources.iter().any(|one| one.function == "fast-lane" && one.given_up == 1);
     until("it is given up", given_up).await;
@@ -341,20 +340,6 @@ async fn a_record_that_fits_into_no_event_is_told_and_counted_and_down_ends_the_
     assert!(up.ask("down").status.success());
     assert_eq!(up.ended().await, Some(0));
     until_gone(&processes).await;
-}
-
-/// Writes what no event can hold, as somebody else than howk may.
-async fn write_poison(kafka: &KafkaConfig) -> (i32, i64) {
-    let producer: FutureProducer = ClientConfig::new()
-        .set("bootstrap.servers", kafka.brokers.join(","))
-        .set("message.max.bytes", "16777216")
-        .set("compression.type", "lz4")
-        .create()
-        .unwrap();
-    let value = vec![b'x'; POISON_BYTES];
-    let record = FutureRecord::to(&kafka.topics.pending).key("poison").payload(&value);
-    let delivery = producer.send(record, Duration::from_secs(30)).await.unwrap();
-    (delivery.partition, delivery.offset)
 }
 
 #[test]

@@ -10,6 +10,8 @@ use clock_system::{SystemClock, SystemRandom};
 use howk_local::lambda::{Answer, EnvironmentState, Lambda, LambdaConfig, Line, Output, Phase, Program, Refused};
 use howk_local::spec::FunctionSpec;
 use parking_lot::Mutex;
+use rdkafka::ClientConfig;
+use rdkafka::producer::{FutureProducer, FutureRecord};
 use serde_json::{Value, json};
 
 /// Attempts at a condition, [`PAUSE`] apart. Generous: it only ends a test that has failed already.
@@ -116,4 +118,17 @@ pub(crate) fn process_state(pid: u32) -> Option<char> {
 /// Around here the functions are built: beside the tests, which are in a folder of their own there.
 pub(crate) fn built_beside() -> Option<PathBuf> {
     std::env::current_exe().ok()?.parent()?.parent().map(|folder| folder.join("a-program"))
+}
+
+/// Writes a record to a topic, as somebody else than howk may, and says where it is.
+pub(crate) async fn write(brokers: &[String], topic: &str, value: &[u8]) -> (i32, i64) {
+    let producer: FutureProducer = ClientConfig::new()
+        .set("bootstrap.servers", brokers.join(","))
+        .set("message.max.bytes", "16777216")
+        .set("compression.type", "lz4")
+        .create()
+        .unwrap();
+    let record = FutureRecord::to(topic).key("a key").payload(value);
+    let written = producer.send(record, Duration::from_secs(30)).await.unwrap();
+    (written.partition, written.offset)
 }
