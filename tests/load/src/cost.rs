@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    fn row(name: &str, cells: [String; 3]) -> String {
+    fn row(name: &str, cells: &[String; 3]) -> String {
         format!("| {name} | {} |", cells.join(" | "))
     }
 
@@ -118,14 +118,14 @@ mod tests {
         let used = [0, 1, 2].map(|size: usize| single[size]["usd_per_million_by_use"] * millions[size]);
         let sum = [0, 1, 2].map(|size: usize| single[size]["sum_usd_month"]);
         let rows = [
-            row("webhooks a month", millions.map(|millions| format!("{millions:.0} million"))),
-            row("fixed, a month", [0, 1, 2].map(|size| dollars(sum[size] - used[size]))),
-            row("by use, one webhook a POST, a month", used.map(dollars)),
-            row("a month", sum.map(dollars)),
-            row("by use, a million", single.map(|figures| fine(figures["usd_per_million_by_use"]))),
+            row("webhooks a month", &millions.map(|millions| format!("{millions:.0} million"))),
+            row("fixed, a month", &[0, 1, 2].map(|size| dollars(sum[size] - used[size]))),
+            row("by use, one webhook a POST, a month", &used.map(dollars)),
+            row("a month", &sum.map(dollars)),
+            row("by use, a million", &single.map(|figures| fine(figures["usd_per_million_by_use"]))),
             row(
                 "by use, a million, 100 webhooks a POST",
-                many.map(|figures| fine(figures["usd_per_million_by_use"])),
+                &many.map(|figures| fine(figures["usd_per_million_by_use"])),
             ),
         ];
         let readme = std::fs::read_to_string(infra().join("README.md")).unwrap();
