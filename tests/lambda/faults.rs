@@ -6,6 +6,7 @@ mod endpoints;
 mod functions;
 mod lanes;
 mod long_run;
+mod neighbours;
 mod scene;
 mod schedulers;
 mod services;

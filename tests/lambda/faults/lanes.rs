@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(9);
 /// Webhooks of one tenant, one after the other.
 const SERIES: usize = 10;
 /// How many times a lane is killed between effects.
-const KILLS: u64 = 12;
+const KILLS: u64 = 8;
 
 /// No concurrency for a function, or as much as it likes.
 fn throttle(scene: &Scene, function: &str, reserved: Option<usize>) {

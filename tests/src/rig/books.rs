@@ -145,11 +145,13 @@ impl Page<'_> {
         Some(format!("{count} requests of attempt {number}, and too few causes"))
     }
 
-    /// Of the records of one attempt, all but one say what came before them.
+    /// Of the requests of one attempt that were recorded, once or more often, all but one say what came before them.
     fn twice_the_first(self) -> Option<String> {
-        let is_one_too_many = |number: u32| self.recorded(number) > 1 + self.caused(number);
-        let number =
-            self.entry.attempts.iter().map(|attempt| attempt.number).find(|number| is_one_too_many(*number))?;
+        let (mut seen, mut uncaused) = (BTreeSet::new(), BTreeSet::new());
+        let attempts = self.entry.attempts.iter();
+        let firsts = attempts.filter(|one| !matches!(one.cause, Cause::Takeover | Cause::Unclaimed));
+        let requests = firsts.filter(|one| seen.insert((one.number, one.dispatch, one.at)));
+        let number = requests.map(|one| one.number).find(|number| !uncaused.insert(*number))?;
         Some(format!("{} records of attempt {number}, more than one without a cause", self.recorded(number)))
     }
 

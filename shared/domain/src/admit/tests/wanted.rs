@@ -125,6 +125,16 @@ fn an_attempt_that_was_taken_over_is_handed_on_as_such() {
     }
 }
 
+/// CL-1: who hands back what it took over lets the claim run out, so that the next owner takes it over too.
+#[test]
+fn a_claim_that_was_taken_over_is_not_given_back() {
+    for (takeover, expected) in [(false, &["release", "unclaim"][..]), (true, &["release"])] {
+        let mut scene = with(Scene::new(), NO_TIME.put);
+        scene.facts.claim = ClaimFact::Taken { fence: FENCE, takeover };
+        assert_eq!(words(&effects(&scene)), expected);
+    }
+}
+
 #[test]
 fn cl_1_what_somebody_else_holds_comes_back_as_it_is() {
     for (scene, lane) in [(Scene::new(), Lane::Fast), (Scene::slow(), Lane::Slow)] {
