@@ -35,6 +35,8 @@ fn base(config: &KafkaConfig) -> ClientConfig {
         .set("socket.timeout.ms", ms(config.request_timeout))
         .set("reconnect.backoff.ms", "50")
         .set("reconnect.backoff.max.ms", "1000")
+        // The client's own five minutes are long for finding out who leads after an outage.
+        .set("topic.metadata.refresh.interval.ms", "30000")
         .set("message.max.bytes", RECORD_BYTES_MAX.to_string())
         .set("receive.message.max.bytes", (RECORD_BYTES_MAX * 2).to_string());
     if let Some(traffic) = &config.traffic {
@@ -109,8 +111,7 @@ pub(crate) fn member(config: &KafkaConfig, topic: Topic) -> ClientConfig {
         .set("heartbeat.interval.ms", ms(membership.heartbeat_interval))
         .set("max.poll.interval.ms", ms(membership.rebalance_timeout.max(membership.session_timeout)))
         .set("fetch.min.bytes", config.consumer.fetch_bytes_min.to_string())
-        .set("fetch.wait.max.ms", ms(config.consumer.fetch_wait))
-        .set("topic.metadata.refresh.interval.ms", "30000");
+        .set("fetch.wait.max.ms", ms(config.consumer.fetch_wait));
     client
 }
 

@@ -74,6 +74,8 @@ impl Reader {
             .set("fetch.error.backoff.ms", "100")
             .set("fetch.queue.backoff.ms", "10")
             .set("reconnect.backoff.max.ms", "1000")
+            // A broker that comes back may lead with another epoch, and the usual five minutes are a long time to find out.
+            .set("topic.metadata.refresh.interval.ms", "5000")
             .set("queued.max.messages.kbytes", "32768")
             .set("statistics.interval.ms", "1000")
             .create_with_context(context)
