@@ -20,6 +20,9 @@ use crate::traffic::Meter;
 
 /// Above the largest `max.message.bytes` of any topic, so that the topic decides. The client counts before compression.
 const RECORD_BYTES_MAX: u32 = 64 << 20;
+/// How often a group's coordinator is looked for. A client that is no member does not notice otherwise that it was away,
+/// and its own ten minutes are long.
+const COORDINATOR_QUERY_MS: &str = "5000";
 /// Events that are served at once.
 const EVENTS_MAX: u32 = 32;
 /// One wait for an event.
@@ -118,7 +121,10 @@ pub(crate) fn member(config: &KafkaConfig, topic: Topic) -> ClientConfig {
 /// For a client that asks about the group of a topic without being in it.
 pub(crate) fn asker(config: &KafkaConfig, topic: Topic) -> ClientConfig {
     let mut client = base(config);
-    client.set("group.id", group(config, topic)).set("enable.auto.commit", "false");
+    client
+        .set("group.id", group(config, topic))
+        .set("enable.auto.commit", "false")
+        .set("coordinator.query.interval.ms", COORDINATOR_QUERY_MS);
     client
 }
 
@@ -130,6 +136,7 @@ fn consumer(config: &KafkaConfig, group: &str) -> ClientConfig {
         .set("auto.offset.reset", "earliest")
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
+        .set("coordinator.query.interval.ms", COORDINATOR_QUERY_MS)
         .set("queued.max.messages.kbytes", (bytes / 1024).max(1).to_string())
         .set("fetch.message.max.bytes", bytes.min(1 << 20).to_string())
         .set("fetch.queue.backoff.ms", "10");

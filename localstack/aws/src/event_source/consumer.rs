@@ -76,6 +76,10 @@ impl Reader {
             .set("reconnect.backoff.max.ms", "1000")
             // A broker that comes back may lead with another epoch, and the usual five minutes are a long time to find out.
             .set("topic.metadata.refresh.interval.ms", "5000")
+            // Without a membership nothing else looks for a coordinator that was away, for ten minutes; and a commit waits for
+            // it as long as a session lasts.
+            .set("coordinator.query.interval.ms", "1000")
+            .set("session.timeout.ms", "6000")
             .set("queued.max.messages.kbytes", "32768")
             .set("statistics.interval.ms", "1000")
             .create_with_context(context)
