@@ -18,13 +18,8 @@ pub const FUNCTION: Function = Function {
     name: "enqueue",
     decided: &[&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["secrets.key"]],
     mistakes: |settings, clock| {
-        [
-            wiring::api::mistakes(settings),
-            wiring::kafka::mistakes(settings, Arc::clone(clock)),
-            wiring::redis::mistakes(settings, Arc::clone(clock)),
-            wiring::mistakes(settings),
-        ]
-        .concat()
+        [wiring::api::mistakes(settings), wiring::connect_mistakes(settings, clock), wiring::mistakes(settings)]
+            .concat()
     },
 };
 

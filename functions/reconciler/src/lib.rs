@@ -14,10 +14,7 @@ pub use handler::{Answer, Progress, RebuildHandler};
 pub const FUNCTION: Function = Function {
     name: "reconciler",
     decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
-    mistakes: |settings, clock| {
-        [wiring::kafka::mistakes(settings, Arc::clone(clock)), wiring::redis::mistakes(settings, Arc::clone(clock))]
-            .concat()
-    },
+    mistakes: wiring::connect_mistakes,
 };
 
 /// Connects, and builds the handler.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use delivery::ports::time::{Clock, Random};
 use delivery::{Fault, FaultKind};
 use log_kafka::KafkaLog;
-use settings::Settings;
+use settings::{Mistake, Settings};
 use store_redis::RedisStore;
 use thiserror::Error;
 
@@ -30,6 +30,12 @@ pub enum WithoutRedis {
 #[derive(Debug, Error)]
 #[error("{}", .0.join("; "))]
 pub struct ConnectError(Vec<String>);
+
+/// Every mistake that shows when [`connect`] is called, but for those that only AWS knows.
+pub fn connect_mistakes(settings: &Settings, clock: &Arc<dyn Clock>) -> Vec<Mistake> {
+    let kafka = crate::kafka::mistakes(settings, Arc::clone(clock));
+    [kafka, crate::redis::mistakes(settings, Arc::clone(clock))].concat()
+}
 
 /// Connects to Kafka and Redis. Neither makes nor checks topics.
 ///
@@ -67,7 +73,7 @@ pub async fn connect(
 }
 
 fn unusable(error: WiringError) -> String {
-    settings::Mistake::from(error).to_string()
+    Mistake::from(error).to_string()
 }
 
 fn unreached(what: &str, fault: &Fault) -> String {

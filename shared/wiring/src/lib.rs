@@ -26,7 +26,7 @@ mod use_cases;
 pub mod vault;
 
 #[cfg(all(feature = "kafka", feature = "redis"))]
-pub use connect::{ConnectError, WithoutRedis, connect};
+pub use connect::{ConnectError, WithoutRedis, connect, connect_mistakes};
 pub use error::WiringError;
 pub use policy::{health_urls, mistakes, policy};
 pub use unused::{Unused, unused};

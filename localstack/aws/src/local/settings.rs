@@ -84,8 +84,7 @@ fn read(variables: &BTreeMap<String, String>, file: Option<&Path>) -> Loaded {
     let (settings, clock): (_, Arc<dyn Clock>) = (loaded.settings(), Arc::new(SystemClock));
     let found = [
         wiring::mistakes(settings),
-        wiring::kafka::mistakes(settings, Arc::clone(&clock)),
-        wiring::redis::mistakes(settings, clock),
+        wiring::connect_mistakes(settings, &clock),
         beyond_event_sources(&settings.kafka),
     ];
     loaded.with(found.concat())
