@@ -9,18 +9,20 @@ use delivery::endpoints::EndpointDesk;
 use delivery::enqueue::Enqueue;
 use delivery::rebuild::{Rebuild, When};
 use delivery::release::Release;
-use domain::{Lane, Owner, OwnerState};
+use domain::{Lane, Owner, OwnerState, Timestamp};
 use howk_tests::fuse::{Blow, Fuse};
-use howk_tests::world::{BEGIN, webhook};
+use howk_tests::world::webhook;
 
 use crate::scenes::{Scene, TENANT, URL, config, hash};
 
 /// One act: works with a fuse that blows after so many effects. Whether the act itself fails is the fuse's business.
 pub(crate) type Act = fn(&mut Scene, &Arc<Fuse>);
 
-pub(crate) fn invocation(owner: &str, lane: Lane) -> Invocation {
-    // A process that is dead must not settle for ever: its invocation has an end, far away.
-    Invocation { owner: Owner(owner.to_owned()), lane, deadline: Some(BEGIN.plus(Duration::from_hours(1000))) }
+/// Longer than any claim, and no more: a process that is dead settles again and again until its invocation ends.
+const LASTING: Duration = Duration::from_hours(1);
+
+pub(crate) fn invocation(owner: &str, lane: Lane, now: Timestamp) -> Invocation {
+    Invocation { owner: Owner(owner.to_owned()), lane, deadline: Some(now.plus(LASTING)) }
 }
 
 pub(crate) fn fuse(scene: &Scene, allowed: usize, blow: Blow) -> Arc<Fuse> {
@@ -31,7 +33,7 @@ pub(crate) fn fuse(scene: &Scene, allowed: usize, blow: Blow) -> Arc<Fuse> {
 pub(crate) fn deliver(scene: &mut Scene, fuse: &Arc<Fuse>) {
     let doomed =
         Deliver { log: Arc::<Fuse>::clone(fuse), hot: Arc::<Fuse>::clone(fuse), ..(*scene.world.deliver()).clone() };
-    let (dispatch, invocation) = (scene.dispatch(), invocation("doomed", scene.lane));
+    let (dispatch, invocation) = (scene.dispatch(), invocation("doomed", scene.lane, scene.world.now()));
     drop(scene.world.run(async move { doomed.deliver(&dispatch, &invocation).await }));
 }
 

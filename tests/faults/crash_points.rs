@@ -110,6 +110,24 @@ fn what_is_gone_is_never_parked_too() {
     }
 }
 
+/// A store that fails after the log took an attempt's records does not have them written once more.
+#[test]
+fn what_the_log_took_is_written_once_however_often_the_store_fails() {
+    let published = |k: usize| {
+        let mut scene = Scene::answering(Reply::status(500, 5));
+        let before = scene.world.witness.published().len();
+        let fuse = acts::fuse(&scene, k, Blow::FailsOnce);
+        acts::deliver(&mut scene, &fuse);
+        (scene.world.witness.published().len() - before, fuse.has_blown())
+    };
+    let (calm, _) = published(usize::MAX - 1);
+    // The store is opened before, and written after.
+    let failing: Vec<usize> =
+        (1 + calm..).map(published).take_while(|(_, blown)| *blown).map(|(count, _)| count).collect();
+    assert!(failing.len() > 1, "the store is written in several places");
+    assert_eq!(failing, vec![calm; failing.len()]);
+}
+
 #[test]
 fn gone() {
     stop_after_every_effect(|| Scene::answering(Reply::status(410, 5)), acts::deliver);

@@ -59,7 +59,7 @@ impl Scene {
     /// Works on the pending dispatch without any fault.
     pub(crate) fn deliver_once(&mut self) {
         let (deliver, dispatch, lane) = (self.world.deliver(), self.dispatch(), self.lane);
-        let invocation = crate::acts::invocation("earlier", lane);
+        let invocation = crate::acts::invocation("earlier", lane, self.world.now());
         self.world.run(async move { deliver.deliver(&dispatch, &invocation).await }).unwrap();
     }
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Admission, ClaimRequest, Dispatch, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner, Permit,
-    Policy, Position, Record, Settled, Situation, Timestamp, Transition, Undecodable, WaitReason, admit,
+    Admission, ClaimRequest, Dispatch, Effect, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner,
+    Permit, Policy, Position, Record, Settled, Situation, Timestamp, Transition, Undecodable, WaitReason, admit,
     admit_effects, follow_up, settle,
 };
 
 use tracing::Instrument;
 
-use crate::effects::perform;
+use crate::effects::{Progress, perform};
 use crate::fault::Fault;
 use crate::observe;
 use crate::ports::hot_state::{Change, HotState, OpenRequest};
@@ -114,12 +114,12 @@ impl Deliver {
             Admission::Send(permit) | Admission::Probe(_, permit) => self.send(situation, *permit).await,
             Admission::HandBack(reason) => {
                 // Giving back is a courtesy: what is not given back runs out by itself.
-                let given_back = perform(admit_effects(&situation, &admission), &*self.log, &*self.hot).await;
+                let given_back = self.perform_once(admit_effects(&situation, &admission)).await;
                 given_back.err().iter().for_each(|fault| tracing::debug!(%fault, "nothing was given back"));
                 Ok(Handled::HandedBack(*reason))
             }
             Admission::Divert(_) | Admission::Defer(..) | Admission::Park(_) | Admission::Drop(_) => {
-                perform(admit_effects(&situation, &admission), &*self.log, &*self.hot).await?;
+                self.perform_once(admit_effects(&situation, &admission)).await?;
                 if matches!(admission, Admission::Divert(_)) {
                     self.stats.count(now, |counts| counts.diverted += 1);
                 }
@@ -177,6 +177,10 @@ impl Deliver {
         Ok(Handled::Done)
     }
 
+    async fn perform_once(&self, effects: Vec<Effect>) -> Result<Option<EndpointState>, Fault> {
+        perform(effects, &mut Progress::default(), &*self.log, &*self.hot).await
+    }
+
     /// Performs the effects of a request that was made, again and again: giving up would send the webhook a second time,
     /// whatever kind of fault it is (P19). Where an invocation ends it ends with that; where nothing ends it goes on until
     /// the log and the store take what there is to say. The record is not handed to anybody else meanwhile, so it goes on
@@ -184,10 +188,10 @@ impl Deliver {
     async fn settle_patiently(&self, finished: &Finished<'_>) -> Result<(Fate, Option<EndpointState>), Fault> {
         let Situation { moment, .. } = finished.situation;
         let give_up_at = moment.remaining.map(|left| moment.now.plus(left));
-        let mut pause = SETTLE_PAUSE;
+        let (mut pause, mut progress) = (SETTLE_PAUSE, Progress::default());
         loop {
             let Settled { fate, effects } = settle(finished);
-            let fault = match perform(effects, &*self.log, &*self.hot).await {
+            let fault = match perform(effects, &mut progress, &*self.log, &*self.hot).await {
                 Ok(state) => return Ok((fate, state)),
                 Err(fault) => fault,
             };

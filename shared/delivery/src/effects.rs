@@ -9,18 +9,28 @@ use crate::fault::Fault;
 use crate::ports::hot_state::HotState;
 use crate::ports::log::Log;
 
-/// Performs effects in order and returns the endpoint's state after its report, if there was one.
+/// How far a list of effects was performed, and what came of that.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// Effects from the first on that are done.
+    done: usize,
+    letter_at: Option<Position>,
+    state: Option<EndpointState>,
+}
+
+/// Performs effects in order, from where `progress` stands, and returns the endpoint's state after its report, if there
+/// was one.
 ///
 /// # Errors
-/// The first [`Fault`]; nothing after it was begun, and the whole list may be performed again.
-pub async fn perform(
+/// The first [`Fault`]; nothing after it was begun. The same list may be performed again with the same progress, which
+/// leaves out what is done: a store that is away for an hour must not fill the log with one result again and again.
+pub(crate) async fn perform(
     effects: Vec<Effect>,
+    progress: &mut Progress,
     log: &dyn Log,
     hot: &dyn HotState,
 ) -> Result<Option<EndpointState>, Fault> {
-    let mut state = None;
-    let mut letter_at = None;
-    let mut effects = effects.into_iter().peekable();
+    let mut effects = effects.into_iter().skip(progress.done).peekable();
     while let Some(effect) = effects.next() {
         match effect {
             Effect::Publish(record) => {
@@ -28,18 +38,22 @@ pub async fn perform(
                 while let Some(Effect::Publish(record)) = effects.next_if(|next| matches!(next, Effect::Publish(_))) {
                     records.push(record);
                 }
-                letter_at = publish(log, records).await?.or(letter_at);
+                let count = records.len();
+                progress.letter_at = publish(log, records).await?.or(progress.letter_at);
+                progress.done += count;
             }
             Effect::Write(write) => {
-                let mut writes = vec![located(write, letter_at)];
+                let mut writes = vec![located(write, progress.letter_at)];
                 while let Some(Effect::Write(write)) = effects.next_if(|next| matches!(next, Effect::Write(_))) {
-                    writes.push(located(write, letter_at));
+                    writes.push(located(write, progress.letter_at));
                 }
-                state = hot.close(writes).await?.or(state);
+                let count = writes.len();
+                progress.state = hot.close(writes).await?.or(progress.state.take());
+                progress.done += count;
             }
         }
     }
-    Ok(state)
+    Ok(progress.state.take())
 }
 
 /// Publishes records and returns where the dead letter among them stands.

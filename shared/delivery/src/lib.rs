@@ -19,5 +19,4 @@ pub mod scheduler;
 pub mod tally;
 pub mod turns;
 
-pub use effects::perform;
 pub use fault::{Fault, FaultKind};

@@ -82,6 +82,11 @@ const fn name(cause: Cause) -> &'static str {
     }
 }
 
+/// Whether the record of a request says that it may be one too many, and why.
+const fn has_cause(attempt: &Attempt) -> bool {
+    matches!(attempt.cause, Cause::Takeover | Cause::Unclaimed)
+}
+
 /// What is known of one webhook: requests are counted by attempt.
 #[derive(Debug, Clone, Copy)]
 struct Page<'a> {
@@ -138,21 +143,32 @@ impl Page<'_> {
         Some(format!("{count} requests of attempt {number}, and {} records", self.recorded(*number)))
     }
 
-    /// Every request beyond the first of an attempt is a takeover by its own record, or the death of a process led to it.
+    /// Every request beyond the first of an attempt has a cause by its own record or by that of an earlier attempt, which
+    /// it retries, or the death of a process led to it.
     fn uncaused(self) -> Option<String> {
-        let is_explained = |number: u32, count: u32| count <= 1 + self.caused(number) + self.orphaned(number);
+        let caused = |number: u32| (1..=number).map(|number| self.caused(number)).sum::<u32>();
+        let is_explained = |number: u32, count: u32| count <= 1 + caused(number) + self.orphaned(number);
         let (number, count) = self.seen.iter().find(|(number, count)| !is_explained(**number, **count))?;
         Some(format!("{count} requests of attempt {number}, and too few causes"))
     }
 
-    /// Of the requests of one attempt that were recorded, once or more often, all but one say what came before them.
+    /// Of the requests of one attempt that were recorded, once or more often, all but one say what came before them, or
+    /// retry an earlier attempt that was made twice and does.
     fn twice_the_first(self) -> Option<String> {
-        let (mut seen, mut uncaused) = (BTreeSet::new(), BTreeSet::new());
+        let of_attempt = |uncaused: &[Attempt], number| uncaused.iter().filter(|one| one.number == number).count();
+        let (caused, uncaused): (Vec<_>, Vec<_>) = self.distinct().into_iter().partition(has_cause);
+        let number = uncaused.iter().map(|one| one.number).find(|number| {
+            let led_to_it = caused.iter().filter(|one| one.number < *number).count();
+            of_attempt(&uncaused, *number) > 1 + led_to_it
+        })?;
+        Some(format!("{} records of attempt {number}, too many without a cause", self.recorded(number)))
+    }
+
+    /// Its recorded requests, each once.
+    fn distinct(self) -> Vec<Attempt> {
+        let mut seen = BTreeSet::new();
         let attempts = self.entry.attempts.iter();
-        let firsts = attempts.filter(|one| !matches!(one.cause, Cause::Takeover | Cause::Unclaimed));
-        let requests = firsts.filter(|one| seen.insert((one.number, one.dispatch, one.at)));
-        let number = requests.map(|one| one.number).find(|number| !uncaused.insert(*number))?;
-        Some(format!("{} records of attempt {number}, more than one without a cause", self.recorded(number)))
+        attempts.filter(|one| seen.insert((one.number, one.dispatch, one.cause, one.at))).cloned().collect()
     }
 
     /// After the attempt that delivered it there is none, unless something went wrong earlier.
@@ -173,10 +189,13 @@ impl Page<'_> {
     }
 
     fn caused(self, number: u32) -> u32 {
-        self.count(|attempt| attempt.number == number && matches!(attempt.cause, Cause::Takeover | Cause::Unclaimed))
+        self.count(|attempt| attempt.number == number && has_cause(attempt))
     }
 
     fn count(self, is_counted: impl Fn(&Attempt) -> bool) -> u32 {
         u32::try_from(self.entry.attempts.iter().filter(|attempt| is_counted(attempt)).count()).unwrap()
     }
 }
+
+#[cfg(test)]
+mod tests;
