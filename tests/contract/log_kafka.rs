@@ -15,6 +15,7 @@ use testkit::contract::LogUnderTest;
 use testkit::generate::{BEGIN, at, decision, dispatch, fresh_number};
 
 mod adapter;
+mod forgotten;
 mod freeze;
 mod iam;
 mod msk;

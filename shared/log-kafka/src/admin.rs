@@ -4,6 +4,7 @@
 //! makes the topics.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::{Fault, FaultKind};
@@ -13,7 +14,7 @@ use rdkafka::admin::{
 };
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
-use crate::ask::{Asker, number};
+use crate::ask::{Asking, number};
 use crate::client::{self, Reports};
 use crate::config::{Auth, KafkaConfig};
 use crate::fault;
@@ -107,20 +108,20 @@ fn new_topic(spec: &TopicSpec) -> NewTopic<'_> {
 
 /// A topic that was made a moment ago is not known to every broker at once.
 async fn wait_until_known(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<(), Fault> {
-    let (settings, specs) = (config.clone(), specs.to_vec());
-    let waiting = tokio::task::spawn_blocking(move || {
-        let asker = Asker::new(&settings, Topic::Pending)?;
-        for spec in &specs {
-            while asker.extents(&spec.name).map_or(0, |extents| extents.len()) == 0 {
-                std::thread::sleep(PAUSE);
+    let asking = Arc::new(Asking::new(Arc::new(config.clone()), Topic::Pending));
+    let known = async {
+        for spec in specs {
+            while !is_known(&asking, spec.name.clone()).await {
+                tokio::time::sleep(PAUSE).await;
             }
         }
-        Ok(())
-    });
-    let bounded = tokio::time::timeout(config.request_timeout, waiting).await;
-    let known =
-        bounded.map_err(|error| Fault::caused(FaultKind::Transient, "the new topics are not known yet", error))?;
-    known.map_err(fault::of_runtime)?
+    };
+    let bounded = tokio::time::timeout(config.request_timeout, known).await;
+    bounded.map_err(|error| Fault::caused(FaultKind::Transient, "the new topics are not known yet", error))
+}
+
+async fn is_known(asking: &Arc<Asking>, topic: String) -> bool {
+    asking.ask(move |asker| asker.extents(&topic)).await.is_ok_and(|extents| !extents.is_empty())
 }
 
 fn is_of(found: &ConfigResource, name: &str) -> bool {

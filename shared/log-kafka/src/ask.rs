@@ -1,7 +1,8 @@
 //! Questions to the cluster: what partitions a topic has, where they begin and end, and what a group has committed.
 //!
-//! Everything here blocks; [`KafkaLog`](crate::KafkaLog) asks on threads that may.
+//! An [`Asker`] blocks; [`Asking`] asks it on a thread that may.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::ports::log::Extent;
@@ -15,6 +16,58 @@ use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use crate::client::{self, Reports, Trouble};
 use crate::config::KafkaConfig;
 use crate::fault;
+
+/// The client that asks about one group, replaced when it may be what keeps its questions from being answered: a client
+/// that was told of no brokers while Kafka came back can forget them all and never look for any again.
+pub(crate) struct Asking {
+    config: Arc<KafkaConfig>,
+    topic: Topic,
+    current: parking_lot::Mutex<Option<Arc<Asker>>>,
+}
+
+impl Asking {
+    /// Asks about the group of a topic.
+    pub(crate) const fn new(config: Arc<KafkaConfig>, topic: Topic) -> Self {
+        Self { config, topic, current: parking_lot::Mutex::new(None) }
+    }
+
+    /// Asks where that may block.
+    pub(crate) async fn ask<T: Send + 'static>(
+        self: &Arc<Self>,
+        question: impl FnOnce(&Asker) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, Fault> {
+        let asking = Arc::clone(self);
+        let answer = tokio::task::spawn_blocking(move || {
+            let asker = asking.asker()?;
+            question(&asker).inspect_err(|fault| asking.note(fault, &asker))
+        });
+        answer.await.map_err(fault::of_runtime)?
+    }
+
+    fn asker(&self) -> Result<Arc<Asker>, Fault> {
+        let mut current = self.current.lock();
+        if let Some(asker) = &*current {
+            return Ok(Arc::clone(asker));
+        }
+        let asker = Arc::new(Asker::new(&self.config, self.topic)?);
+        *current = Some(Arc::clone(&asker));
+        Ok(asker)
+    }
+
+    /// What failed and may pass is asked of a new client next time.
+    fn note(&self, fault: &Fault, asked: &Arc<Asker>) {
+        let mut current = self.current.lock();
+        if fault.kind == FaultKind::Transient && current.as_ref().is_some_and(|current| Arc::ptr_eq(current, asked)) {
+            client::retire(current.take());
+        }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        client::retire(self.current.get_mut().take());
+    }
+}
 
 /// A client that asks about topics and about one group.
 pub(crate) struct Asker {

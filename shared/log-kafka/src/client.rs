@@ -14,6 +14,7 @@ use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
+use crate::brokers::{self, Brokers};
 use crate::config::{Auth, KafkaConfig, TokenSource};
 use crate::fault;
 use crate::traffic::Meter;
@@ -115,6 +116,9 @@ pub(crate) fn member(config: &KafkaConfig, topic: Topic) -> ClientConfig {
         .set("max.poll.interval.ms", ms(membership.rebalance_timeout.max(membership.session_timeout)))
         .set("fetch.min.bytes", config.consumer.fetch_bytes_min.to_string())
         .set("fetch.wait.max.ms", ms(config.consumer.fetch_wait));
+    if config.traffic.is_none() {
+        client.set("statistics.interval.ms", ms(brokers::TOLD_EVERY));
+    }
     client
 }
 
@@ -168,6 +172,7 @@ pub(crate) struct Reports {
     tokens: Option<Arc<dyn TokenSource>>,
     signed: AtomicBool,
     trouble: Mutex<Trouble>,
+    brokers: Brokers,
     meter: Option<Meter>,
 }
 
@@ -182,6 +187,11 @@ impl Reports {
 
     fn lacks_token(&self) -> bool {
         self.tokens.is_some() && !self.signed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the client looks for no broker any more.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.brokers.are_forgotten()
     }
 
     /// What came between us and the brokers last.
@@ -205,6 +215,7 @@ impl ClientContext for Reports {
     }
 
     fn stats_raw(&self, statistics: &[u8]) {
+        self.brokers.tell(statistics);
         self.meter.iter().for_each(|meter| meter.tell(statistics));
     }
 

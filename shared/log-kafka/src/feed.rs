@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,13 +21,13 @@ use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::ask::number;
-use crate::client;
 use crate::config::KafkaConfig;
 use crate::fault;
-use crate::feed::inbox::Inbox;
-use crate::feed::pump::{Member, Pump};
+use crate::feed::membership::{Member, Membership};
+use crate::feed::pump::Pump;
 
 mod inbox;
+mod membership;
 mod pump;
 
 /// From one request to commit to the next one, at least.
@@ -37,9 +37,7 @@ const LEAVE_MAX: Duration = Duration::from_secs(5);
 
 /// A member of a topic's consumer group. It leaves when it is dropped, which waits for that, 5 s at most.
 pub struct KafkaFeed {
-    topic: String,
-    inbox: Arc<Inbox>,
-    consumer: Weak<BaseConsumer<Member>>,
+    membership: Arc<Membership>,
     commits: Arc<Commits>,
     stop: Arc<AtomicBool>,
     ended: parking_lot::Mutex<mpsc::Receiver<()>>,
@@ -55,22 +53,16 @@ struct Commits {
 
 impl std::fmt::Debug for KafkaFeed {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("KafkaFeed").field("topic", &self.topic).finish_non_exhaustive()
+        formatter.debug_struct("KafkaFeed").field("topic", &self.membership.topic_name()).finish_non_exhaustive()
     }
 }
 
 impl KafkaFeed {
     pub(crate) fn join(config: &KafkaConfig, topic: Topic, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
-        let name = config.topics.of(topic).to_owned();
-        let failed = |error| fault::of(format!("the consumer group of {name} was not joined"), error);
-        let inbox = Arc::new(Inbox::new(config.consumer.queue_bytes_max));
-        let member = Member::new(config, Arc::clone(&inbox));
-        let consumer: BaseConsumer<Member> =
-            client::member(config, topic).create_with_context(member).map_err(failed)?;
-        consumer.subscribe(&[&name]).map_err(failed)?;
-        let consumer = Arc::new(consumer);
-        let (weak, stop) = (Arc::downgrade(&consumer), Arc::new(AtomicBool::new(false)));
-        let pump = Pump { topic, consumer, inbox: Arc::clone(&inbox), clock, stop: Arc::clone(&stop) };
+        let membership = Arc::new(Membership::new(config, topic));
+        let consumer = membership.join()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let pump = Pump { membership: Arc::clone(&membership), consumer, clock, stop: Arc::clone(&stop) };
         let (end, ended) = mpsc::channel();
         let thread = std::thread::Builder::new().name("kafka-feed".to_owned());
         let running = thread.spawn(move || {
@@ -80,14 +72,14 @@ impl KafkaFeed {
         });
         running.map_err(|error| Fault::caused(FaultKind::Transient, "no thread to read with", error))?;
         let commits = Arc::new(Commits::default());
-        Ok(Self { topic: name, inbox, consumer: weak, commits, stop, ended: parking_lot::Mutex::new(ended) })
+        Ok(Self { membership, commits, stop, ended: parking_lot::Mutex::new(ended) })
     }
 }
 
 #[async_trait]
 impl Feed for KafkaFeed {
     async fn next(&self, max: usize) -> Result<Vec<LogRecord>, Fault> {
-        self.inbox.next(max).await
+        self.membership.inbox.next(max).await
     }
 
     /// A partition that another member has by now is passed over: what was handed out of it is handed out there again.
@@ -99,13 +91,13 @@ impl Feed for KafkaFeed {
             return Ok(());
         }
         turn.get_or_insert_with(paced).tick().await;
-        let Some(consumer) = self.consumer.upgrade() else {
+        let Some(consumer) = self.membership.present() else {
             return Err(Fault::new(FaultKind::Transient, "the member has left its group"));
         };
-        let (commits, topic) = (Arc::clone(&self.commits), self.topic.clone());
+        let (commits, membership) = (Arc::clone(&self.commits), Arc::clone(&self.membership));
         let committing = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            commits.flush(&consumer, &topic)
+            commits.flush(&consumer, membership.topic_name())
         });
         committing.await.map_err(fault::of_runtime)?
     }
@@ -156,9 +148,9 @@ impl Commits {
 impl Drop for KafkaFeed {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.inbox.close();
+        self.membership.inbox.close();
         if self.ended.get_mut().recv_timeout(LEAVE_MAX) == Err(mpsc::RecvTimeoutError::Timeout) {
-            tracing::warn!(topic = self.topic, "the member is slow to leave its consumer group");
+            tracing::warn!(topic = self.membership.topic_name(), "the member is slow to leave its consumer group");
         }
     }
 }

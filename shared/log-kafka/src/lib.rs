@@ -11,6 +11,7 @@
 
 mod admin;
 mod ask;
+mod brokers;
 mod client;
 mod config;
 mod fault;

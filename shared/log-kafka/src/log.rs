@@ -9,12 +9,11 @@ use delivery::ports::time::Clock;
 use domain::{Position, Record, Topic};
 use tokio::sync::OnceCell;
 
-use crate::ask::Asker;
+use crate::ask::{Asker, Asking};
 use crate::config::KafkaConfig;
 use crate::feed::KafkaFeed;
 use crate::producer::Producer;
 use crate::reader::Readers;
-use crate::{client, fault};
 
 /// The log on a Kafka cluster.
 pub struct KafkaLog {
@@ -25,10 +24,10 @@ pub struct KafkaLog {
     /// Publishes what deliveries leave behind.
     producer_behind: OnceCell<Producer>,
     readers: Arc<Readers>,
-    /// Knows the fast lane's group.
-    asker: Arc<Asker>,
-    /// Knows the slow lane's group.
-    asker_slow: OnceCell<Arc<Asker>>,
+    /// Of the fast lane's group.
+    asking: Arc<Asking>,
+    /// Of the slow lane's group.
+    asking_slow: Arc<Asking>,
 }
 
 impl std::fmt::Debug for KafkaLog {
@@ -45,12 +44,11 @@ impl KafkaLog {
     pub async fn connect(config: KafkaConfig, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
         let config = Arc::new(config);
         let producer = Producer::new(&config, config.producer.linger, Arc::clone(&clock))?;
-        let asker = ask(&config, Topic::Pending).await?;
-        let reaching = Arc::clone(&asker);
-        blocking(move || reaching.reach()).await?;
+        let [asking, asking_slow] =
+            [Topic::Pending, Topic::Slow].map(|topic| Arc::new(Asking::new(Arc::clone(&config), topic)));
+        asking.ask(Asker::reach).await?;
         let readers = Readers::new(&config, &clock);
-        let (producer_behind, asker_slow) = (OnceCell::new(), OnceCell::new());
-        Ok(Self { config, clock, producer, producer_behind, readers, asker, asker_slow })
+        Ok(Self { config, clock, producer, producer_behind: OnceCell::new(), readers, asking, asking_slow })
     }
 
     /// Joins the consumer group of a lane's topic. The member leaves when the feed is dropped.
@@ -72,14 +70,6 @@ impl KafkaLog {
         let build = async || Producer::new(&self.config, linger, Arc::clone(&self.clock));
         self.producer_behind.get_or_try_init(build).await
     }
-
-    /// The client that knows the group of a topic.
-    async fn asker(&self, topic: Topic) -> Result<Arc<Asker>, Fault> {
-        if topic != Topic::Slow {
-            return Ok(Arc::clone(&self.asker));
-        }
-        self.asker_slow.get_or_try_init(|| ask(&self.config, topic)).await.map(Arc::clone)
-    }
 }
 
 #[async_trait]
@@ -89,8 +79,8 @@ impl Log for KafkaLog {
     }
 
     async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
-        let (asker, name) = (Arc::clone(&self.asker), self.config.topics.of(topic).to_owned());
-        blocking(move || asker.extents(&name)).await
+        let name = self.config.topics.of(topic).to_owned();
+        self.asking.ask(move |asker| asker.extents(&name)).await
     }
 
     async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
@@ -98,14 +88,9 @@ impl Log for KafkaLog {
     }
 
     async fn lag(&self, topic: Topic) -> Result<u64, Fault> {
-        let (asker, name) = (self.asker(topic).await?, self.config.topics.of(topic).to_owned());
-        blocking(move || asker.lag(&name)).await
-    }
-}
-
-impl Drop for KafkaLog {
-    fn drop(&mut self) {
-        client::retire((Arc::clone(&self.asker), self.asker_slow.take()));
+        let asking = if topic == Topic::Slow { &self.asking_slow } else { &self.asking };
+        let name = self.config.topics.of(topic).to_owned();
+        asking.ask(move |asker| asker.lag(&name)).await
     }
 }
 
@@ -115,14 +100,4 @@ const fn is_left_behind(topic: Topic) -> bool {
         Topic::Results | Topic::DeadLetter | Topic::State => true,
         Topic::Pending | Topic::Slow => false,
     }
-}
-
-async fn ask(config: &Arc<KafkaConfig>, topic: Topic) -> Result<Arc<Asker>, Fault> {
-    let config = Arc::clone(config);
-    blocking(move || Asker::new(&config, topic).map(Arc::new)).await
-}
-
-/// Runs what blocks where it may.
-async fn blocking<T: Send + 'static>(act: impl FnOnce() -> Result<T, Fault> + Send + 'static) -> Result<T, Fault> {
-    tokio::task::spawn_blocking(act).await.map_err(fault::of_runtime)?
 }

@@ -28,10 +28,11 @@ const TIMEOUT_MS: &str = "FREEZE_TIMEOUT_MS";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// One test at a time has the proxy.
-static PROXY: LazyLock<parking_lot::Mutex<Proxy>> = LazyLock::new(|| parking_lot::Mutex::new(Proxy::start(ports())));
+pub(super) static PROXY: LazyLock<parking_lot::Mutex<Proxy>> =
+    LazyLock::new(|| parking_lot::Mutex::new(Proxy::start(ports())));
 
 /// The port of the brokers' second listener, and the one that it sends clients to.
-fn ports() -> (u16, u16) {
+pub(super) fn ports() -> (u16, u16) {
     let broker = brokers().remove(0);
     let (_, port) = broker.rsplit_once(':').expect("a broker is host:port");
     let port: u16 = port.parse().expect("a port");

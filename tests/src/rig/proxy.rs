@@ -1,4 +1,4 @@
-//! A way to Kafka that can be held up and cut.
+//! A way to Kafka that can be held up and cut, and that can keep the brokers' names from clients.
 
 use std::io::Write;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,13 +7,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::rig::proxy::frames::Questions;
+
+mod frames;
+
 /// Carries connections to Kafka, until it is told to hold them or to cut them.
 ///
 /// Kafka's second listener (`localstack/services`) sends its clients here.
 #[derive(Debug)]
 pub struct Proxy {
     carried: Arc<parking_lot::Mutex<Vec<TcpStream>>>,
-    holds: Arc<AtomicBool>,
+    orders: Arc<Orders>,
+}
+
+/// What every way is told.
+#[derive(Debug, Default)]
+struct Orders {
+    holds: AtomicBool,
+    hides_brokers: AtomicBool,
 }
 
 impl Proxy {
@@ -25,17 +36,18 @@ impl Proxy {
         let listener = TcpListener::bind(("127.0.0.1", at)).unwrap();
         // Kafka has a second listener when localstack/services started it.
         TcpStream::connect(("127.0.0.1", to)).unwrap();
-        let proxy = Self { carried: Arc::default(), holds: Arc::default() };
-        let (carried, holds) = (Arc::clone(&proxy.carried), Arc::clone(&proxy.holds));
+        let proxy = Self { carried: Arc::default(), orders: Arc::default() };
+        let (carried, orders) = (Arc::clone(&proxy.carried), Arc::clone(&proxy.orders));
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let Ok(broker) = TcpStream::connect(("127.0.0.1", to)) else { continue };
                 let ends = [&client, &broker].map(|stream| stream.try_clone().unwrap());
                 carried.lock().extend(ends);
                 let [from, back] = [&client, &broker].map(|stream| stream.try_clone().unwrap());
-                for (from, to) in [(from, broker), (back, client)] {
-                    let holds = Arc::clone(&holds);
-                    thread::spawn(move || carry(from, to, &holds));
+                let questions = Arc::new(parking_lot::Mutex::new(Questions::default()));
+                for (from, to, way) in [(from, broker, Way::Request), (back, client, Way::Answer)] {
+                    let one_way = OneWay { way, questions: Arc::clone(&questions), orders: Arc::clone(&orders) };
+                    thread::spawn(move || one_way.carry(from, to));
                 }
             }
         });
@@ -52,8 +64,22 @@ impl Proxy {
 
     /// Holds what is sent, or lets it go on.
     pub fn hold(&self, holds: Holds) {
-        self.holds.store(holds == Holds::Everything, Ordering::Relaxed);
+        self.orders.holds.store(holds == Holds::Everything, Ordering::Relaxed);
     }
+
+    /// Lets answers name the brokers, or no broker, as a cluster does that is coming back.
+    pub fn name(&self, names: Names) {
+        self.orders.hides_brokers.store(names == Names::NoBroker, Ordering::Relaxed);
+    }
+}
+
+/// What answers about metadata name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// What Kafka says.
+    Brokers,
+    /// All but the brokers.
+    NoBroker,
 }
 
 /// What is held.
@@ -65,16 +91,43 @@ pub enum Holds {
     Nothing,
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream, holds: &AtomicBool) {
-    let mut bytes = [0; 16_384];
-    loop {
-        let count = std::io::Read::read(&mut from, &mut bytes).unwrap_or_default();
-        while holds.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(5));
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Request,
+    Answer,
+}
+
+/// One way of one connection.
+struct OneWay {
+    way: Way,
+    questions: Arc<parking_lot::Mutex<Questions>>,
+    orders: Arc<Orders>,
+}
+
+impl OneWay {
+    fn carry(&self, mut from: TcpStream, mut to: TcpStream) {
+        while let Some(frame) = frames::read(&mut from) {
+            let frame = self.changed(frame);
+            while self.orders.holds.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            if to.write_all(&frames::with_length(&frame)).is_err() {
+                break;
+            }
         }
-        if count == 0 || to.write_all(&bytes[..count]).is_err() {
-            to.shutdown(Shutdown::Both).ok();
-            return;
+        // It may have ended by itself.
+        to.shutdown(Shutdown::Both).ok();
+    }
+
+    fn changed(&self, frame: Vec<u8>) -> Vec<u8> {
+        let mut questions = self.questions.lock();
+        match self.way {
+            Way::Request => questions.note(&frame),
+            Way::Answer if questions.are_about(&frame) && self.orders.hides_brokers.load(Ordering::Relaxed) => {
+                return frames::without_brokers(&frame);
+            }
+            Way::Answer => {}
         }
+        frame
     }
 }

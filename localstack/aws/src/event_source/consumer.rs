@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
+use parking_lot::Mutex;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, KafkaResult};
@@ -27,10 +29,34 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two tries to reach the cluster.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How often the client tells how it is.
+const TOLD_EVERY_MS: &str = "1000";
+/// So many times in a row it has to know no broker before it is replaced: what a cluster that comes back tells can make it
+/// forget all of them, and look for none again.
+const FORGOTTEN_AFTER: u32 = 10;
+
+type Client = BaseConsumer<Reports>;
+
 /// Takes the client's reports.
 pub(super) struct Reports {
     watched: Arc<Watched>,
     topic: String,
+    told_of_no_broker: AtomicU32,
+}
+
+impl Reports {
+    fn is_cut_off(&self) -> bool {
+        self.told_of_no_broker.load(Ordering::Relaxed) >= FORGOTTEN_AFTER
+    }
+
+    fn note_brokers(&self, statistics: &Statistics) {
+        let mut sources = statistics.brokers.values().map(|broker| broker.source.as_str());
+        if sources.any(|source| matches!(source, "configured" | "learned")) {
+            self.told_of_no_broker.store(0, Ordering::Relaxed);
+        } else {
+            self.told_of_no_broker.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl ClientContext for Reports {
@@ -43,6 +69,7 @@ impl ClientContext for Reports {
     }
 
     fn stats(&self, statistics: Statistics) {
+        self.note_brokers(&statistics);
         let topic = statistics.topics.get(&self.topic);
         let partitions = topic.into_iter().flat_map(|topic| &topic.partitions);
         for (partition, found) in partitions.filter(|(_, found)| found.hi_offset >= 0) {
@@ -55,42 +82,52 @@ impl ConsumerContext for Reports {}
 
 /// The client of one poller.
 pub(super) struct Reader {
-    consumer: Arc<BaseConsumer<Reports>>,
+    client: Arc<Mutex<Arc<Client>>>,
     config: Arc<SourceConfig>,
     watched: Arc<Watched>,
 }
 
+fn build(config: &SourceConfig, watched: &Arc<Watched>) -> anyhow::Result<Arc<Client>> {
+    let topic = config.spec.topic.clone();
+    let context = Reports { watched: Arc::clone(watched), topic, told_of_no_broker: AtomicU32::new(0) };
+    let client = ClientConfig::new()
+        .set("bootstrap.servers", config.brokers.join(","))
+        .set("group.id", &config.group)
+        .set("client.id", "howk-local")
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("auto.offset.reset", "earliest")
+        .set("fetch.wait.max.ms", "100")
+        .set("fetch.error.backoff.ms", "100")
+        .set("fetch.queue.backoff.ms", "10")
+        .set("reconnect.backoff.max.ms", "1000")
+        // A broker that comes back may lead with another epoch, and the usual five minutes are a long time to find out.
+        .set("topic.metadata.refresh.interval.ms", "5000")
+        // Without a membership nothing else looks for a coordinator that was away, for ten minutes; and a commit waits for
+        // it as long as a session lasts.
+        .set("coordinator.query.interval.ms", "1000")
+        .set("session.timeout.ms", "6000")
+        .set("queued.max.messages.kbytes", "32768")
+        .set("statistics.interval.ms", TOLD_EVERY_MS)
+        .create_with_context(context)
+        .context("the event source's Kafka client was not built")?;
+    Ok(Arc::new(client))
+}
+
 impl Reader {
     pub(super) fn new(config: &Arc<SourceConfig>, watched: &Arc<Watched>) -> anyhow::Result<Self> {
-        let context = Reports { watched: Arc::clone(watched), topic: config.spec.topic.clone() };
-        let consumer = ClientConfig::new()
-            .set("bootstrap.servers", config.brokers.join(","))
-            .set("group.id", &config.group)
-            .set("client.id", "howk-local")
-            .set("enable.auto.commit", "false")
-            .set("enable.auto.offset.store", "false")
-            .set("auto.offset.reset", "earliest")
-            .set("fetch.wait.max.ms", "100")
-            .set("fetch.error.backoff.ms", "100")
-            .set("fetch.queue.backoff.ms", "10")
-            .set("reconnect.backoff.max.ms", "1000")
-            // A broker that comes back may lead with another epoch, and the usual five minutes are a long time to find out.
-            .set("topic.metadata.refresh.interval.ms", "5000")
-            // Without a membership nothing else looks for a coordinator that was away, for ten minutes; and a commit waits for
-            // it as long as a session lasts.
-            .set("coordinator.query.interval.ms", "1000")
-            .set("session.timeout.ms", "6000")
-            .set("queued.max.messages.kbytes", "32768")
-            .set("statistics.interval.ms", "1000")
-            .create_with_context(context)
-            .context("the event source's Kafka client was not built")?;
-        Ok(Self { consumer: Arc::new(consumer), config: Arc::clone(config), watched: Arc::clone(watched) })
+        let client = Arc::new(Mutex::new(build(config, watched)?));
+        Ok(Self { client, config: Arc::clone(config), watched: Arc::clone(watched) })
+    }
+
+    fn present(&self) -> Arc<Client> {
+        Arc::clone(&self.client.lock())
     }
 
     /// The partitions of the topic. Blocks.
     pub(super) fn partitions(&self) -> anyhow::Result<Vec<i32>> {
         let topic = &self.config.spec.topic;
-        let known = self.consumer.fetch_metadata(Some(topic), PATIENCE)?;
+        let known = self.present().fetch_metadata(Some(topic), PATIENCE)?;
         let found = known.topics().iter().find(|found| found.name() == topic).filter(|found| found.error().is_none());
         let partitions: Vec<i32> =
             found.into_iter().flat_map(MetadataTopic::partitions).map(MetadataPartition::id).collect();
@@ -105,10 +142,11 @@ impl Reader {
         records: mpsc::Sender<Arc<EventRecord>>,
         stop: CancellationToken,
     ) -> std::io::Result<()> {
-        let (consumer, config, watched) =
-            (Arc::clone(&self.consumer), Arc::clone(&self.config), Arc::clone(&self.watched));
+        let (present, config, watched) =
+            (Arc::clone(&self.client), Arc::clone(&self.config), Arc::clone(&self.watched));
+        let client = self.present();
         let reading = move || {
-            let reading = Reading { consumer, config, watched, stop };
+            let mut reading = Reading { client, present, config, watched, stop, next: BTreeMap::new() };
             if reading.begin(&partitions) {
                 reading.go_on(&records);
             }
@@ -126,8 +164,8 @@ impl Reader {
         for (partition, next) in &next {
             list.add_partition_offset(&self.config.spec.topic, *partition, Offset::Offset(*next))?;
         }
-        let consumer = Arc::clone(&self.consumer);
-        tokio::task::spawn_blocking(move || consumer.commit(&list, CommitMode::Sync)).await??;
+        let client = self.present();
+        tokio::task::spawn_blocking(move || client.commit(&list, CommitMode::Sync)).await??;
         self.watched.committed(&next);
         Ok(())
     }
@@ -135,15 +173,19 @@ impl Reader {
 
 /// What the thread has.
 struct Reading {
-    consumer: Arc<BaseConsumer<Reports>>,
+    client: Arc<Client>,
+    /// Where the poller finds the client.
+    present: Arc<Mutex<Arc<Client>>>,
     config: Arc<SourceConfig>,
     watched: Arc<Watched>,
     stop: CancellationToken,
+    /// The next offset to read of each partition.
+    next: BTreeMap<i32, i64>,
 }
 
 impl Reading {
     /// Goes to where the group stands. Returns whether it got there before it was asked to stop.
-    fn begin(&self, partitions: &[i32]) -> bool {
+    fn begin(&mut self, partitions: &[i32]) -> bool {
         while !self.stop.is_cancelled() {
             match self.assign(partitions) {
                 Ok(()) => return true,
@@ -154,40 +196,64 @@ impl Reading {
         false
     }
 
-    fn assign(&self, partitions: &[i32]) -> anyhow::Result<()> {
-        let topic = &self.config.spec.topic;
+    fn assign(&mut self, partitions: &[i32]) -> anyhow::Result<()> {
         let mut asked = TopicPartitionList::new();
         for partition in partitions {
-            asked.add_partition(topic, *partition);
+            asked.add_partition(&self.config.spec.topic, *partition);
         }
-        let mut list = TopicPartitionList::new();
-        for found in self.consumer.committed_offsets(asked, PATIENCE)?.elements() {
+        for found in self.client.committed_offsets(asked, PATIENCE)?.elements() {
             let offset = if let Offset::Offset(offset) = found.offset() {
                 offset
             } else {
                 self.starting_offset(found.partition())?
             };
-            list.add_partition_offset(topic, found.partition(), Offset::Offset(offset))?;
-            self.watched.assigned(found.partition(), offset);
+            self.next.insert(found.partition(), offset);
         }
-        self.consumer.assign(&list)?;
+        self.read_on(&self.client)?;
+        for (partition, offset) in &self.next {
+            self.watched.assigned(*partition, *offset);
+        }
         self.watched.polls(partitions.len());
         Ok(())
     }
 
+    /// Lets a client read every partition from its next offset on.
+    fn read_on(&self, client: &Client) -> KafkaResult<()> {
+        let mut list = TopicPartitionList::new();
+        for (partition, next) in &self.next {
+            list.add_partition_offset(&self.config.spec.topic, *partition, Offset::Offset(*next))?;
+        }
+        client.assign(&list)
+    }
+
+    /// Goes on with a new client.
+    fn replace(&mut self) -> anyhow::Result<()> {
+        let client = build(&self.config, &self.watched)?;
+        self.read_on(&client)?;
+        *self.present.lock() = Arc::clone(&client);
+        let lost = std::mem::replace(&mut self.client, client);
+        // Dropping a client waits for its threads.
+        std::thread::Builder::new().name("event-source-lost".to_owned()).spawn(move || drop(lost))?;
+        Ok(())
+    }
+
     fn starting_offset(&self, partition: i32) -> anyhow::Result<i64> {
-        let (oldest, next) = self.consumer.fetch_watermarks(&self.config.spec.topic, partition, PATIENCE)?;
+        let (oldest, next) = self.client.fetch_watermarks(&self.config.spec.topic, partition, PATIENCE)?;
         Ok(match self.config.spec.starting_position {
             StartingPosition::TrimHorizon => oldest,
             StartingPosition::Latest => next,
         })
     }
 
-    fn go_on(&self, records: &mpsc::Sender<Arc<EventRecord>>) {
+    fn go_on(&mut self, records: &mpsc::Sender<Arc<EventRecord>>) {
         while !self.stop.is_cancelled() {
-            let Some(found) = self.consumer.poll(TICK) else { continue };
+            if self.client.context().is_cut_off() {
+                self.begin_anew();
+            }
+            let Some(found) = self.client.poll(TICK) else { continue };
             match self.written(found) {
                 Ok(record) => {
+                    self.next.insert(record.place.partition, record.place.offset.saturating_add(1));
                     if records.blocking_send(Arc::new(record)).is_err() {
                         return;
                     }
@@ -195,6 +261,14 @@ impl Reading {
                 // The client goes on by itself.
                 Err(error) => tracing::debug!("an event source could not read: {error:#}"),
             }
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        tracing::warn!(topic = self.config.spec.topic, "the Kafka client lost all brokers: a new one reads on");
+        if let Err(error) = self.replace() {
+            tracing::warn!("an event source could not begin anew: {error:#}");
+            std::thread::sleep(PAUSE);
         }
     }
 

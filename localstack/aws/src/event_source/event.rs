@@ -1,6 +1,7 @@
 //! The event, as Lambda's Kafka event source writes it.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use base64::Engine;
@@ -79,7 +80,6 @@ pub(super) fn record(record: &impl Message, tombstones: Tombstones) -> serde_jso
         Timestamp::LogAppendTime(ms) => (ms, "LOG_APPEND_TIME"),
         Timestamp::NotAvailable => (0, "CREATE_TIME"),
     };
-    let headers = record.headers();
     let body = RecordBody {
         topic: record.topic(),
         partition: record.partition(),
@@ -88,11 +88,7 @@ pub(super) fn record(record: &impl Message, tombstones: Tombstones) -> serde_jso
         timestamp_type,
         key: Shown::of(record.key(), tombstones),
         value: Shown::of(record.payload(), tombstones),
-        headers: headers
-            .into_iter()
-            .flat_map(Headers::iter)
-            .map(|header| Header(header.key, header.value.unwrap_or_default()))
-            .collect(),
+        headers: headers_of(record.headers()),
     };
     Ok(EventRecord {
         place: Place { partition: record.partition(), offset: record.offset() },
@@ -100,6 +96,15 @@ pub(super) fn record(record: &impl Message, tombstones: Tombstones) -> serde_jso
         key: record.key().map(<[u8]>::to_vec),
         json: serde_json::to_string(&body)?,
     })
+}
+
+/// A record's headers; none when one has a name that is not UTF-8, on which the client panics.
+fn headers_of<H: Headers>(headers: Option<&H>) -> Vec<Header<'_>> {
+    let read = || {
+        let headers = headers.into_iter().flat_map(Headers::iter);
+        headers.map(|header| Header(header.key, header.value.unwrap_or_default())).collect()
+    };
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_default()
 }
 
 /// Where the records come from.
@@ -133,4 +138,30 @@ impl Origin {
 
 fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rdkafka::message::{Header as Named, OwnedHeaders};
+
+    struct Unreadable;
+
+    impl Headers for Unreadable {
+        fn count(&self) -> usize {
+            1
+        }
+
+        fn try_get(&self, _: usize) -> Option<Named<'_, &[u8]>> {
+            panic!("Utf8Error")
+        }
+    }
+
+    #[test]
+    fn headers_that_cannot_be_read_are_none() {
+        assert!(headers_of(Some(&Unreadable)).is_empty());
+        let one = OwnedHeaders::new().insert(Named { key: "v", value: Some("1") });
+        let read = headers_of(Some(&one));
+        assert_eq!(serde_json::to_string(&read).unwrap(), r#"[{"v":[49]}]"#);
+    }
 }

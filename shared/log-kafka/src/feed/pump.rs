@@ -1,111 +1,39 @@
 //! The thread of a member: it polls the client and fills the inbox.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use delivery::ports::time::Clock;
-use domain::{Position, Topic};
-use rdkafka::ClientContext;
-use rdkafka::client::OAuthToken;
-use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
-use rdkafka::error::{KafkaError, KafkaResult};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::KafkaResult;
 use rdkafka::topic_partition_list::TopicPartitionList;
 
-use crate::client::Reports;
-use crate::config::KafkaConfig;
-use crate::feed::inbox::Inbox;
-use crate::{fault, record};
+use crate::feed::membership::{Member, Membership};
+use crate::{client, fault, record};
 
 /// One wait for an event; a feed that is dropped waits for the rest of it.
 const TICK: Duration = Duration::from_millis(50);
 /// How long the inbox may be full before the partitions pause. Pausing throws away what was fetched.
 const FULL_MAX: Duration = Duration::from_millis(200);
 
-/// Takes the client's reports, and keeps the partitions that the member has, each with the offset of the first record that
-/// came of it since it did.
-pub(super) struct Member {
-    reports: Reports,
-    inbox: Arc<Inbox>,
-    partitions: parking_lot::Mutex<BTreeMap<u32, Option<u64>>>,
-}
-
-impl Member {
-    pub(super) fn new(config: &KafkaConfig, inbox: Arc<Inbox>) -> Self {
-        Self { reports: Reports::new(config), inbox, partitions: parking_lot::Mutex::default() }
-    }
-
-    /// Whether a commit up to `offset` is the member's to make: the partition is its own, and what it began with comes
-    /// before. A commit from the time before a partition went away and came back could move the group back otherwise.
-    pub(super) fn may_commit(&self, partition: u32, offset: u64) -> bool {
-        let first = self.partitions.lock().get(&partition).copied().flatten();
-        first.is_some_and(|first| offset > first)
-    }
-
-    fn note(&self, position: Position) {
-        if let Some(first) = self.partitions.lock().get_mut(&position.partition) {
-            first.get_or_insert(position.offset);
-        }
-    }
-}
-
-impl ClientContext for Member {
-    const ENABLE_REFRESH_OAUTH_TOKEN: bool = Reports::ENABLE_REFRESH_OAUTH_TOKEN;
-
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.reports.log(level, facility, message);
-    }
-
-    fn stats_raw(&self, statistics: &[u8]) {
-        self.reports.stats_raw(statistics);
-    }
-
-    fn error(&self, error: KafkaError, reason: &str) {
-        self.reports.error(error, reason);
-    }
-
-    fn generate_oauth_token(&self, config: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
-        self.reports.generate_oauth_token(config)
-    }
-}
-
-impl ConsumerContext for Member {
-    fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        let Rebalance::Revoke(revoked) = rebalance else { return };
-        let revoked = partitions_of(revoked);
-        self.partitions.lock().retain(|partition, _| !revoked.contains(partition));
-        self.inbox.revoke(|partition| revoked.contains(&partition));
-    }
-
-    fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        if let Rebalance::Assign(assigned) = rebalance {
-            self.partitions.lock().extend(partitions_of(assigned).into_iter().map(|partition| (partition, None)));
-        }
-    }
-}
-
-fn partitions_of(list: &TopicPartitionList) -> BTreeSet<u32> {
-    list.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
-}
-
 /// What the thread works with. The member leaves its group when this is dropped.
 pub(super) struct Pump {
-    pub(super) topic: Topic,
+    pub(super) membership: Arc<Membership>,
     pub(super) consumer: Arc<BaseConsumer<Member>>,
-    pub(super) inbox: Arc<Inbox>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) stop: Arc<AtomicBool>,
 }
 
 impl Pump {
     /// Polls until told to stop.
-    pub(super) fn run(self) {
+    pub(super) fn run(mut self) {
         let mut is_paused = false;
         while !self.stop.load(Ordering::Relaxed) {
-            if self.inbox.wait_for_room(FULL_MAX) {
+            if self.consumer.context().is_cut_off() {
+                self.join_again();
+            }
+            if self.membership.inbox.wait_for_room(FULL_MAX) {
                 if is_paused {
                     is_paused = self.assigned().and_then(|all| self.consumer.resume(&all)).is_err();
                 }
@@ -118,6 +46,21 @@ impl Pump {
         }
     }
 
+    /// Goes on as a new member. What the old one read and nobody took comes again, as when its partitions are revoked.
+    fn join_again(&mut self) {
+        tracing::warn!(
+            topic = self.membership.topic.name(),
+            "the Kafka client lost all brokers: a new one joins the group"
+        );
+        match self.membership.join() {
+            Ok(consumer) => {
+                self.consumer.context().make_way();
+                client::retire(std::mem::replace(&mut self.consumer, consumer));
+            }
+            Err(fault) => self.membership.inbox.fail(fault),
+        }
+    }
+
     fn assigned(&self) -> KafkaResult<TopicPartitionList> {
         self.consumer.assignment()
     }
@@ -125,11 +68,11 @@ impl Pump {
     fn poll(&self, patience: Duration) {
         match self.consumer.poll(patience) {
             Some(Ok(message)) => {
-                let read = record::read(self.topic, &message, self.clock.now());
+                let read = record::read(self.membership.topic, &message, self.clock.now());
                 self.consumer.context().note(read.position);
-                self.inbox.push(read, record::bytes_of(&message));
+                self.membership.inbox.push(read, record::bytes_of(&message));
             }
-            Some(Err(error)) => self.inbox.fail(fault::of("the topic was not read", error)),
+            Some(Err(error)) => self.membership.inbox.fail(fault::of("the topic was not read", error)),
             None => {}
         }
     }

@@ -1,0 +1,138 @@
+//! A member of the group of a topic, and what joining again takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use delivery::Fault;
+use domain::{Position, Topic};
+use rdkafka::ClientContext;
+use rdkafka::client::OAuthToken;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
+use rdkafka::error::KafkaError;
+use rdkafka::topic_partition_list::TopicPartitionList;
+
+use crate::client::{self, Reports};
+use crate::config::KafkaConfig;
+use crate::fault;
+use crate::feed::inbox::Inbox;
+
+/// Joins the group of a topic, and knows the present member.
+pub(super) struct Membership {
+    pub(super) topic: Topic,
+    pub(super) inbox: Arc<Inbox>,
+    config: KafkaConfig,
+    present: parking_lot::Mutex<Weak<BaseConsumer<Member>>>,
+}
+
+impl Membership {
+    pub(super) fn new(config: &KafkaConfig, topic: Topic) -> Self {
+        let inbox = Arc::new(Inbox::new(config.consumer.queue_bytes_max));
+        Self { topic, inbox, config: config.clone(), present: parking_lot::Mutex::default() }
+    }
+
+    /// The topic's name in the cluster.
+    pub(super) fn topic_name(&self) -> &str {
+        self.config.topics.of(self.topic)
+    }
+
+    /// Joins with a new client, which is the present member from now on. It leaves when nobody has it any more.
+    pub(super) fn join(&self) -> Result<Arc<BaseConsumer<Member>>, Fault> {
+        let failed = |error| fault::of(format!("the consumer group of {} was not joined", self.topic_name()), error);
+        let member = Member::new(&self.config, Arc::clone(&self.inbox));
+        let consumer: BaseConsumer<Member> =
+            client::member(&self.config, self.topic).create_with_context(member).map_err(failed)?;
+        consumer.subscribe(&[self.topic_name()]).map_err(failed)?;
+        let consumer = Arc::new(consumer);
+        *self.present.lock() = Arc::downgrade(&consumer);
+        Ok(consumer)
+    }
+
+    /// The present member, unless it has left.
+    pub(super) fn present(&self) -> Option<Arc<BaseConsumer<Member>>> {
+        self.present.lock().upgrade()
+    }
+}
+
+/// Takes the client's reports, and keeps the partitions that the member has, each with the offset of the first record that
+/// came of it since it did.
+pub(super) struct Member {
+    reports: Reports,
+    inbox: Arc<Inbox>,
+    partitions: parking_lot::Mutex<BTreeMap<u32, Option<u64>>>,
+    is_replaced: AtomicBool,
+}
+
+impl Member {
+    fn new(config: &KafkaConfig, inbox: Arc<Inbox>) -> Self {
+        let (partitions, is_replaced) = (parking_lot::Mutex::default(), AtomicBool::new(false));
+        Self { reports: Reports::new(config), inbox, partitions, is_replaced }
+    }
+
+    /// Lets another member take its place. What waits in the inbox is that one's from now on, whenever this one leaves.
+    pub(super) fn make_way(&self) {
+        self.is_replaced.store(true, Ordering::Relaxed);
+        self.inbox.revoke(|_| true);
+    }
+
+    /// Whether a commit up to `offset` is the member's to make: the partition is its own, and what it began with comes
+    /// before. A commit from the time before a partition went away and came back could move the group back otherwise.
+    pub(super) fn may_commit(&self, partition: u32, offset: u64) -> bool {
+        let first = self.partitions.lock().get(&partition).copied().flatten();
+        first.is_some_and(|first| offset > first)
+    }
+
+    /// Whether its client has lost every broker for good.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.reports.is_cut_off()
+    }
+
+    pub(super) fn note(&self, position: Position) {
+        if let Some(first) = self.partitions.lock().get_mut(&position.partition) {
+            first.get_or_insert(position.offset);
+        }
+    }
+}
+
+impl ClientContext for Member {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = Reports::ENABLE_REFRESH_OAUTH_TOKEN;
+
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.reports.log(level, facility, message);
+    }
+
+    fn stats_raw(&self, statistics: &[u8]) {
+        self.reports.stats_raw(statistics);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.reports.error(error, reason);
+    }
+
+    fn generate_oauth_token(&self, config: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        self.reports.generate_oauth_token(config)
+    }
+}
+
+impl ConsumerContext for Member {
+    fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        let Rebalance::Revoke(revoked) = rebalance else { return };
+        let revoked = partitions_of(revoked);
+        self.partitions.lock().retain(|partition, _| !revoked.contains(partition));
+        if !self.is_replaced.load(Ordering::Relaxed) {
+            self.inbox.revoke(|partition| revoked.contains(&partition));
+        }
+    }
+
+    fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if let Rebalance::Assign(assigned) = rebalance {
+            self.partitions.lock().extend(partitions_of(assigned).into_iter().map(|partition| (partition, None)));
+        }
+    }
+}
+
+fn partitions_of(list: &TopicPartitionList) -> BTreeSet<u32> {
+    list.elements().iter().filter_map(|element| u32::try_from(element.partition()).ok()).collect()
+}
