@@ -45,6 +45,7 @@ impl Feed for Refusing {
 async fn a_commit_that_was_refused_is_made_without_further_records() {
     let mut settings = settings();
     settings.api.port = 0;
+    settings.delivery.allow_private_addresses = true;
     let (mut backend, _) = Backend::in_memory(&MemoryLimits::default());
     let (join, left) = (Arc::clone(&backend.join), Arc::new(AtomicU32::new(REFUSED)));
     let refusing = Arc::clone(&left);

@@ -14,6 +14,7 @@ use testkit::receiver::{FakeReceiver, Latch, Reply};
 async fn nothing_in_flight_is_lost_by_a_shutdown() {
     let mut settings = settings();
     settings.api.port = 0;
+    settings.delivery.allow_private_addresses = true;
     let (backend, _) = Backend::in_memory(&MemoryLimits::default());
     let system = System::new(&settings, backend, Sending::Real).unwrap();
     system.rebuild.run(&Owner("test".to_owned()), When::IfLost, None).await.unwrap();

@@ -6,6 +6,7 @@
 pub mod api;
 pub mod background;
 pub mod cli;
+pub mod configure;
 pub mod consumer;
 pub mod demo;
 pub mod dry;

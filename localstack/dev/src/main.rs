@@ -8,9 +8,9 @@ use clap::Parser;
 use howk_dev::cli::Cli;
 use howk_dev::server::{Server, asked_to_stop};
 use howk_dev::system::{Backend, Sending, System};
-use howk_dev::{demo, telemetry};
+use howk_dev::{configure, demo, telemetry};
 use in_memory::{MemoryLimits, MemoryStore};
-use settings::{ProcessEnvironment, Settings, Sources};
+use settings::{Environment, ProcessEnvironment, Settings};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -23,25 +23,13 @@ fn main() -> ExitCode {
     if cli.help_settings {
         return exit(writeln!(std::io::stdout(), "{}", settings::reference()).map_err(Into::into));
     }
-    let sources = Sources { file: cli.config.clone(), environment: &ProcessEnvironment };
-    match settings::load(sources) {
-        Ok(settings) => exit(run(&cli, &adjusted(&cli, settings))),
+    match configure::read(&cli, ProcessEnvironment.variables()) {
+        Ok(settings) => exit(run(&cli, &settings)),
         Err(mistakes) => {
             complain(&format!("howk-dev: {mistakes}"));
             ExitCode::from(BAD_SETTINGS)
         }
     }
-}
-
-fn adjusted(cli: &Cli, mut settings: Settings) -> Settings {
-    if let Some(redis) = &cli.redis {
-        settings.kafka.cluster_arn = cli.kafka.first().filter(|named| named.starts_with("arn:")).cloned();
-        settings.kafka.brokers.clone_from(&cli.kafka);
-        settings.redis.addr.clone_from(redis);
-        settings.redis.cluster = true;
-    }
-    settings.api.port = cli.port.unwrap_or(if cli.demo { 0 } else { settings.api.port });
-    if cli.demo { demo::settings(settings) } else { settings }
 }
 
 fn exit(result: anyhow::Result<()>) -> ExitCode {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use anyhow::Context;
 use clock_system::SystemClock;
 use delivery::ports::log::Feed;
+use delivery::ports::time::Clock;
 use domain::Topic;
 use log_kafka::{Auth, KafkaLog};
-use settings::Settings;
+use settings::{Mistake, Settings};
 use store_redis::RedisStore;
 use wiring::Stores;
 
@@ -19,14 +20,19 @@ use crate::system::{Backend, Lifetime};
 /// Members of each consumer group in one server: each works on one thread at a time.
 const MEMBERS: usize = 2;
 
+/// Every mistake that would show here: without a secrets key, for one, secrets would be sealed so that no other server
+/// could read them, nor this one after its next start.
+pub fn mistakes(settings: &Settings) -> Vec<Mistake> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    [wiring::vault::mistakes(&settings.secrets), wiring::connect_mistakes(settings, &clock)].concat()
+}
+
 /// Connects to Kafka and Redis. Topics that are missing are made; those with the wrong cleanup are refused. With tokens
 /// the client can do neither.
 ///
 /// # Errors
-/// What cannot be reached, or is set up wrongly: without a secrets key, secrets would be sealed so that no other server
-/// could read them, nor this one after its next start.
+/// What cannot be reached, or is set up wrongly.
 pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
-    wiring::vault::key(&settings.secrets)?;
     let config = wiring::kafka::config(settings, Arc::new(SystemClock)).await?;
     let specs = wiring::kafka::topic_specs(settings);
     // First, since it alone tells why it is refused.

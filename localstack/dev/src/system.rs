@@ -17,7 +17,7 @@ use delivery::scheduler::Scheduler;
 use delivery::tally::StatsTally;
 use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
-use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
+use sender_http::HttpSender;
 use settings::Settings;
 use vault_xchacha::XChaChaVault;
 use wiring::{Stores, UseCases};
@@ -91,7 +91,7 @@ impl std::fmt::Debug for Edges {
 /// How requests are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
-    /// For real; loopback and private addresses are allowed, as receivers are on this machine.
+    /// For real.
     Real,
     /// Not at all: logged, and answered 200.
     Dry,
@@ -129,7 +129,7 @@ impl System {
         let random = Arc::new(SystemRandom);
         let vault = vault(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
         let sender: Arc<dyn Sender> = match sending {
-            Sending::Real => Arc::new(HttpSender::new(sender_config(settings), Arc::clone(&vault))?),
+            Sending::Real => Arc::new(HttpSender::new(wiring::sender::config(settings), Arc::clone(&vault))?),
             Sending::Dry => Arc::new(DrySender),
         };
         let sender = if settings.delivery.dump_requests { Arc::new(DumpingSender(sender)) } else { sender };
@@ -163,11 +163,4 @@ fn vault(secrets: &settings::Secrets, random: Arc<dyn Random>) -> anyhow::Result
     let vault =
         if secrets.key.is_some() { wiring::vault::of(secrets, random)? } else { XChaChaVault::ephemeral(random)? };
     Ok(Arc::new(vault))
-}
-
-/// As the settings say, but for receivers on this machine.
-fn sender_config(settings: &Settings) -> SenderConfig {
-    let config = wiring::sender::config(settings);
-    let address_policy = AddressPolicy { private: PrivateAddresses::Allowed, ..config.address_policy };
-    SenderConfig { address_policy, ..config }
 }

@@ -231,6 +231,12 @@ impl Deliver {
             ?fate,
             "attempt finished",
         );
+        if finished.outcome.lacks_key() {
+            tracing::warn!(
+                error = finished.outcome.error(),
+                "it waits for its key: give it to secrets.previous_keys"
+            );
+        }
         self.stats.count(finished.ended_at, |counts| match fate {
             Fate::Delivered => counts.delivered += 1,
             Fate::Retried(_) => counts.failed += 1,

@@ -98,6 +98,11 @@ impl Outcome {
         )
     }
 
+    /// Whether no request was made for want of the key that the webhook's secrets are sealed with.
+    pub const fn lacks_key(&self) -> bool {
+        matches!(self, Self::Failed { kind: FailureKind::Sealed, .. })
+    }
+
     /// What the outcome means; `retry_on_status` are the webhook's own retryable statuses.
     pub fn verdict(&self, retry_on_status: &[u16]) -> Verdict {
         match self {

@@ -18,6 +18,9 @@ use crate::time::Timestamp;
 
 mod effects;
 
+/// How long a webhook whose key is missing waits at least; at most twice that, so that many do not ask at once.
+const KEY_PAUSE: Duration = Duration::from_mins(2);
+
 /// A request that was made.
 #[derive(Debug, Clone, Copy)]
 pub struct Finished<'a> {
@@ -140,12 +143,19 @@ impl Finished<'_> {
             Verdict::Gone => Fate::DeadLettered(ReasonType::Gone),
             Verdict::Unrecoverable => Fate::DeadLettered(ReasonType::Unrecoverable),
             Verdict::AddressRefused => Fate::DeadLettered(ReasonType::AddressRefused),
+            Verdict::Retryable if self.outcome.lacks_key() => Fate::Retried(self.asked_for_its_key_at()),
             Verdict::Retryable if self.situation.dispatch.is_last_attempt() => {
                 Fate::DeadLettered(ReasonType::Exhausted)
             }
             Verdict::Retryable if self.was_cut_short() => Fate::MovedToSlowLane,
             Verdict::Retryable => Fate::Retried(self.retry_at()),
         }
+    }
+
+    /// A key that is missing is the deployment's own lack: it costs the webhook no attempt, and it is not given up for it.
+    fn asked_for_its_key_at(&self) -> Timestamp {
+        let soonest = self.ended_at.plus(KEY_PAUSE);
+        self.situation.moment.entropy.moment(soonest, soonest.plus(KEY_PAUSE))
     }
 
     /// Backoff, but never before the endpoint's `Retry-After`, nor while its circuit will be open (RT-1).

@@ -112,8 +112,13 @@ impl Dispatch {
     /// The hand-over of the next attempt, after this one failed.
     #[must_use]
     pub fn next_attempt(&self, at: Timestamp, failure: LastFailure) -> Self {
-        let last_failure = Some(Arc::new(failure));
-        Self { attempt: self.attempt.saturating_add(1), taken_over: false, last_failure, ..self.again(at) }
+        Self { attempt: self.attempt.saturating_add(1), ..self.same_attempt(at, failure) }
+    }
+
+    /// The hand-over of an attempt that could not be made.
+    #[must_use]
+    pub fn same_attempt(&self, at: Timestamp, failure: LastFailure) -> Self {
+        Self { taken_over: false, last_failure: Some(Arc::new(failure)), ..self.again(at) }
     }
 
     /// The first hand-over of a new life, from the dead letter of this one.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use delivery::ports::sender::{AddressRefused, Health, Request, Sender};
-use delivery::ports::vault::Vault;
+use delivery::ports::vault::{Unsealable, Vault};
 use domain::{Answer, Endpoint, FailureKind, Outcome};
 use reqwest::header::{HeaderValue, USER_AGENT};
 use reqwest::{Client, ClientBuilder, Method, StatusCode};
@@ -79,7 +79,10 @@ impl HttpSender {
         let vetted = self.policy.check_url(url);
         vetted.map_err(|refused| failed(FailureKind::AddressRefused, refused.reason))?;
         let unsealed = Unsealed::of(webhook, &*self.vault);
-        let unsealed = unsealed.map_err(|error| failed(FailureKind::Sealed, error.to_string()))?;
+        let unsealed = unsealed.map_err(|error| match error {
+            Unsealable::UnknownKey { .. } => failed(FailureKind::Sealed, error.to_string()),
+            Unsealable::Broken => unsendable(error.to_string()),
+        })?;
         let headers = self.writer.write(request, &unsealed).map_err(|error| unsendable(error.to_string()))?;
         let mut prepared = reqwest::Request::new(Method::POST, url.clone());
         *prepared.headers_mut() = headers;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use delivery::ports::time::Random;
 use domain::Secret;
-use settings::Secrets;
+use settings::{Mistake, Secrets};
 use vault_xchacha::XChaChaVault;
 
-use crate::error::WiringError;
+use crate::error::{self, WiringError};
 
 /// The key that seals, for those who let secrets reach Kafka or Redis.
 ///
@@ -21,6 +21,11 @@ pub fn key(secrets: &Secrets) -> Result<&Secret, WiringError> {
         WiringError::key("secrets.key", problem)
     };
     secrets.key.as_ref().ok_or_else(missing)
+}
+
+/// Every mistake that shows when [`key`] is asked for.
+pub fn mistakes(secrets: &Secrets) -> Vec<Mistake> {
+    error::mistakes([key(secrets)])
 }
 
 /// The vault of the configured keys.

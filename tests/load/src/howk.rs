@@ -23,6 +23,7 @@ const BATCH: u32 = 100;
 pub(crate) fn settings(concurrency: u32) -> Settings {
     let mut settings = Settings::default();
     settings.api.port = 0;
+    settings.delivery.allow_private_addresses = true;
     settings.delivery.concurrency = concurrency;
     settings.delivery.max_idle_conns = concurrency.max(settings.delivery.max_idle_conns);
     settings.kafka.per_key_parallelism = 64;

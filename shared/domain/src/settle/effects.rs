@@ -32,9 +32,14 @@ fn delivered(finished: &Finished<'_>) -> Vec<Effect> {
 
 fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
     let dispatch = finished.situation.dispatch;
+    let again = if finished.outcome.lacks_key() {
+        dispatch.same_attempt(at, finished.failure())
+    } else {
+        dispatch.next_attempt(at, finished.failure())
+    };
     let known_gate = finished.situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.gate);
     let waiting = Waiting {
-        dispatch: Dispatch { waited: true, ..dispatch.next_attempt(at, finished.failure()) },
+        dispatch: Dispatch { waited: true, ..again },
         lane: Lane::Fast,
         due: at,
         reason: WaitReason::Retry,
@@ -153,7 +158,7 @@ impl Finished<'_> {
         Status {
             life: dispatch.replayed_from,
             phase,
-            attempts: dispatch.attempt,
+            attempts: dispatch.attempt - u32::from(self.outcome.lacks_key()),
             last_attempt_at: Some(self.situation.moment.now),
             last_status: self.outcome.status(),
             last_error: self.outcome.error(),

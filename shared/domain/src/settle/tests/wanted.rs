@@ -232,3 +232,17 @@ fn a_dead_letter_keeps_the_answers_body_only_where_it_may() {
         assert_eq!(letter.unwrap().response_body.is_some(), kept);
     }
 }
+
+#[test]
+fn a_key_that_is_missing_costs_no_attempt_and_gives_nothing_up() {
+    for scene in [Scene::new(), Scene::new().attempt(5, 5)] {
+        let attempt = scene.situation().dispatch.attempt;
+        let effects = Request::new(scene, failed(FailureKind::Sealed)).settle().effects;
+        let waits = waiting(&effects);
+        assert_eq!(waits.dispatch.attempt, attempt, "it is still to be made");
+        assert!((later(120)..=later(241)).contains(&waits.due), "{:?}", waits.due);
+        let Status { phase, attempts, ref last_error, .. } = settlement(&effects).status;
+        assert_eq!((phase, attempts), (Phase::Waiting, attempt - 1));
+        assert_eq!(last_error.as_deref(), Some("it failed"), "its attempts say why");
+    }
+}

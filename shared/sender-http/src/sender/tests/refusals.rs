@@ -145,6 +145,17 @@ async fn what_is_sealed_with_a_lost_key_is_not_sent_and_may_be_retried() {
 }
 
 #[tokio::test]
+async fn what_was_sealed_and_is_damaged_is_not_sent_and_never_will_be() {
+    let receiver = Receiver::answering("200 OK", "").await;
+    let mut webhook = webhook(&receiver.url(), b"{}");
+    webhook.signing_secrets = vec![domain::Sealed::new("no seal")];
+    let outcome = send(&local_sender(), webhook).await;
+    assert_eq!((outcome.verdict(&[]), outcome.is_unsent()), (Verdict::Unrecoverable, true));
+    assert_eq!(failure(outcome), (FailureKind::Unsendable, "its sealed secrets are damaged".to_owned()));
+    assert_eq!(receiver.accepts(), 0);
+}
+
+#[tokio::test]
 async fn a_receiver_without_tls_is_a_tls_failure() {
     for greeting in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b"220 mail.example ESMTP\r\n", b""] {
         let (_tasks, port) = plain_text(greeting).await;
