@@ -66,6 +66,9 @@ impl Server {
     /// Stops accepting, works off what is pending where it would be lost otherwise, finishes what is under way, and says
     /// what still waits.
     pub async fn shut_down(mut self, system: &System) {
+        tracing::info!(
+            "stopping: nothing more is accepted, what is under way is finished; a second signal ends it at once"
+        );
         self.ready.store(false, Ordering::Relaxed);
         self.stop.cancel();
         let clock = Arc::clone(&system.release.clock);

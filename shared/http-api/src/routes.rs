@@ -83,7 +83,7 @@ fn documented_routes() -> OpenApiRouter<Arc<Api>> {
 /// The metrics, as Prometheus text. Needs a key that covers every config id.
 #[utoipa::path(
     get, path = "/metrics", tag = "operation",
-    responses((status = 200, body = String, content_type = "text/plain"), documented::Guarded)
+    responses((status = 200, body = String, content_type = "text/plain", description = "Every metric."), documented::Guarded)
 )]
 async fn metrics(State(api): State<Arc<Api>>, caller: Caller) -> Result<Response, Problem> {
     caller.may_operate()?;
@@ -98,7 +98,7 @@ fn metrics_text(metrics: &MetricsText) -> Response {
 /// This document.
 #[utoipa::path(
     get, path = "/openapi.json", tag = "operation", security(()),
-    responses((status = 200, body = serde_json::Value))
+    responses((status = 200, body = serde_json::Value, description = "This document."))
 )]
 async fn openapi() -> Response {
     let json = HeaderValue::from_static("application/json");

@@ -68,7 +68,8 @@ fn settings(options: &SoakOptions) -> Settings {
 
 fn limits(count: u32) -> MemoryLimits {
     let part = |of: u32| usize::try_from(count / of).unwrap_or(usize::MAX);
-    MemoryLimits { finished_max: part(20), dead_letters_max: part(50), ..howk::limits() }
+    // A small run ends before anybody looks twice: room for all of its dead letters.
+    MemoryLimits { finished_max: part(20), dead_letters_max: part(50).max(1_000), ..howk::limits() }
 }
 
 /// Of ten endpoints, the fourth is dead and the eighth is slow.

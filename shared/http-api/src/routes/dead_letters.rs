@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
 
 /// Dead letters, oldest first. A key that does not cover every config id must name one that it covers.
 #[utoipa::path(
-    get, path = "/deadletters", tag = "dead letters",
+    get, path = "/deadletters", operation_id = "list_dead_letters", tag = "dead letters",
     params(
         ("config_id" = Option<String>, Query, description = "Of this config id"),
         ("endpoint" = Option<String>, Query, description = "Of this endpoint: its hash or its URL"),
@@ -39,10 +39,11 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
             description = "exhausted, unrecoverable, gone, address_refused or undecodable"),
         ("since" = Option<String>, Query, description = "Given up at or after this RFC 3339 time"),
         ("until" = Option<String>, Query, description = "Given up before this RFC 3339 time"),
-        ("limit" = Option<u32>, Query, description = "The length of a page: 1 to 200, 50 by default"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 200,
+            description = "The length of a page, 50 by default"),
         ("cursor" = Option<String>, Query, description = "The next_cursor of the page before")
     ),
-    responses((status = 200, body = DeadLetterPage), documented::Reads)
+    responses((status = 200, body = DeadLetterPage, description = "A page of them, the newest first."), documented::Reads)
 )]
 async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     let (filter, limit, after) = page(&Query::read(query.as_deref(), &PARAMETERS)?)?;
@@ -59,7 +60,7 @@ async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQ
     post, path = "/deadletters/{webhook_id}/replay", tag = "dead letters",
     params(("webhook_id" = String, Path, description = "The webhook's id")),
     responses(
-        (status = 202, body = ReplayedOne),
+        (status = 202, body = ReplayedOne, description = "It begins anew."),
         documented::Reads,
         (status = 404, body = Problem, content_type = "application/problem+json",
             description = "There is no such dead letter (any more)."),
@@ -90,7 +91,7 @@ async fn replay(
 #[utoipa::path(
     post, path = "/deadletters/replay", tag = "dead letters",
     request_body = request::ReplayFilter,
-    responses((status = 202, body = ReplayedMany), documented::Writes)
+    responses((status = 202, body = ReplayedMany, description = "They begin anew."), documented::Writes)
 )]
 async fn replay_matching(
     State(api): State<Arc<Api>>,

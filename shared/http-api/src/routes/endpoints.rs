@@ -61,13 +61,14 @@ impl InPath for Decision {
 /// The endpoints that are not in their normal state, by hash; or, with `url`, that one endpoint whatever its state,
 /// so that its hash can be found. Needs a key that covers every config id.
 #[utoipa::path(
-    get, path = "/endpoints", tag = "endpoints",
+    get, path = "/endpoints", operation_id = "list_endpoints", tag = "endpoints",
     params(
         ("url" = Option<String>, Query, description = "Only this URL, exactly as webhooks name it"),
-        ("limit" = Option<u32>, Query, description = "The length of a page: 1 to 200, 50 by default"),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 200,
+            description = "The length of a page, 50 by default"),
         ("after" = Option<String>, Query, description = "The next_after of the page before")
     ),
-    responses((status = 200, body = EndpointPage), documented::Reads)
+    responses((status = 200, body = EndpointPage, description = "A page of them."), documented::Reads)
 )]
 async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     caller.may_operate()?;
@@ -105,7 +106,7 @@ async fn troubled(api: &Api, query: &Query) -> Result<EndpointPage, Problem> {
 #[utoipa::path(
     get, path = "/endpoints/{hash}", tag = "endpoints",
     params(("hash" = String, Path, description = "The endpoint's hash")),
-    responses((status = 200, body = EndpointItem), documented::Reads)
+    responses((status = 200, body = EndpointItem, description = "Its state."), documented::Reads)
 )]
 async fn show(
     State(api): State<Arc<Api>>,
@@ -135,7 +136,7 @@ async fn known(api: &Api, hash: EndpointHash, url: Option<String>) -> Result<End
     ),
     request_body = request::Decider,
     responses(
-        (status = 200, body = Decided),
+        (status = 200, body = Decided, description = "It holds from now on."),
         documented::Writes,
         (status = 404, body = Problem, content_type = "application/problem+json", description = "No such decision.")
     )

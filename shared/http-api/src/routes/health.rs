@@ -52,7 +52,7 @@ impl Checked {
 /// How howk's parts are.
 #[utoipa::path(
     get, path = "/health", tag = "operation", security(()),
-    responses((status = 200, body = HealthAnswer), (status = 503, body = HealthAnswer, description = "degraded"))
+    responses((status = 200, body = HealthAnswer, description = "well"), (status = 503, body = HealthAnswer, description = "degraded"))
 )]
 async fn health(State(api): State<Arc<Api>>) -> Response {
     let checked = check(&api).await;
@@ -70,7 +70,7 @@ async fn health(State(api): State<Arc<Api>>) -> Response {
 /// Whether howk wants requests: it serves, the log is reachable, and the hot state is whole.
 #[utoipa::path(
     get, path = "/ready", tag = "operation", security(()),
-    responses((status = 200, body = ReadyAnswer), (status = 503, body = ReadyAnswer, description = "not ready"))
+    responses((status = 200, body = ReadyAnswer, description = "ready"), (status = 503, body = ReadyAnswer, description = "not ready"))
 )]
 async fn ready(State(api): State<Arc<Api>>) -> Response {
     let error = if api.health.ready.load(Ordering::Acquire) {
@@ -93,7 +93,7 @@ async fn ready(State(api): State<Arc<Api>>) -> Response {
 #[utoipa::path(
     get, path = "/health/dependencies", tag = "operation", security(()),
     responses(
-        (status = 200, body = DependenciesAnswer),
+        (status = 200, body = DependenciesAnswer, description = "well"),
         (status = 503, body = DependenciesAnswer, description = "degraded")
     )
 )]

@@ -24,7 +24,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
 /// What was counted in the last hour and the last day. Needs a key that covers every config id.
 #[utoipa::path(
     get, path = "/stats", tag = "operation",
-    responses((status = 200, body = StatsAnswer), documented::Reads)
+    responses((status = 200, body = StatsAnswer, description = "The counts."), documented::Reads)
 )]
 async fn stats(State(api): State<Arc<Api>>, caller: Caller) -> Result<Response, Problem> {
     caller.may_operate()?;

@@ -35,7 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
     post, path = "/webhooks/{config_id}/enqueue", tag = "webhooks",
     params(("config_id" = String, Path, description = "The tenant: 1 to 128 of A-Z a-z 0-9 . _ - :")),
     request_body = request::NewWebhook,
-    responses((status = 202, body = Accepted), documented::Writes)
+    responses((status = 202, body = Accepted, description = "It is accepted and will be delivered."), documented::Writes)
 )]
 async fn enqueue_one(
     State(api): State<Arc<Api>>,
@@ -143,7 +143,7 @@ fn miscounted(wanted: usize, got: usize) -> Problem {
     get, path = "/webhooks/{webhook_id}/status", tag = "webhooks",
     params(("webhook_id" = String, Path, description = "The id that enqueue answered with")),
     responses(
-        (status = 200, body = WebhookStatus),
+        (status = 200, body = WebhookStatus, description = "Where it stands."),
         documented::Reads,
         (status = 404, body = Problem, content_type = "application/problem+json", description = "It is not known.")
     )
@@ -162,7 +162,7 @@ async fn status(
     get, path = "/webhooks/{webhook_id}/attempts", tag = "webhooks",
     params(("webhook_id" = String, Path, description = "The id that enqueue answered with")),
     responses(
-        (status = 200, body = Attempts),
+        (status = 200, body = Attempts, description = "Its attempts, the newest last."),
         documented::Reads,
         (status = 404, body = Problem, content_type = "application/problem+json", description = "It is not known.")
     )

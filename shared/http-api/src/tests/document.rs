@@ -60,6 +60,7 @@ async fn every_operation_is_explained_and_its_errors_are_problem_documents() {
         assert!(operation["summary"].is_string() || operation["description"].is_string(), "{route}");
         let is_open = ["/health", "/ready", "/openapi.json"].iter().any(|open| route.contains(open));
         for (status, response) in operation["responses"].as_object().unwrap() {
+            assert!(response["description"].as_str().is_some_and(|text| !text.is_empty()), "{route} {status}");
             if status.starts_with(['4', '5']) && !is_open {
                 assert!(response["content"]["application/problem+json"].is_object(), "{route} {status}");
             }
@@ -70,6 +71,13 @@ async fn every_operation_is_explained_and_its_errors_are_problem_documents() {
             route.starts_with("POST") && !route.contains("{webhook_id}/replay")
         );
     }
+}
+
+#[tokio::test]
+async fn no_two_operations_share_an_id() {
+    let operations = operations(&document().await);
+    let ids: BTreeSet<_> = operations.iter().map(|(_, operation)| operation["operationId"].to_string()).collect();
+    assert_eq!(ids.len(), operations.len(), "{ids:?}");
 }
 
 #[tokio::test]
