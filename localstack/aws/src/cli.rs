@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -58,12 +59,12 @@ pub struct Up {
     pub spec: Option<PathBuf>,
 
     /// An Invoke API to drive instead of the one here, such as that of `cargo lambda watch`: no function is started then.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = http_url)]
     pub invoke_url: Option<String>,
 
     /// Invocations that may run at once, of all functions.
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub concurrency: usize,
+    #[arg(long, value_name = "N", default_value = "64")]
+    pub concurrency: NonZeroUsize,
 
     /// Let processes run between invocations, other than Lambda does.
     #[arg(long)]
@@ -84,4 +85,10 @@ pub struct Running {
     /// The port of its Invoke API.
     #[arg(long, default_value_t = 9001)]
     pub lambda_port: u16,
+}
+
+fn http_url(text: &str) -> Result<String, String> {
+    let url = url::Url::parse(text).map_err(|error| format!("{error}: it looks like http://127.0.0.1:9000"))?;
+    let is_http = matches!(url.scheme(), "http" | "https");
+    if is_http { Ok(text.to_owned()) } else { Err(format!("{} is neither http nor https", url.scheme())) }
 }

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use clap::Parser;
 use howk_local::cli::{Cli, Running, Up, Verb};
+use howk_local::local::stop::Ran;
 use howk_local::local::up::{BadSettings, LocalStack, log_file};
 use howk_local::local::{services, stop};
 use tokio_util::sync::CancellationToken;
@@ -51,7 +52,10 @@ async fn up(options: &Up) -> anyhow::Result<()> {
 
 #[tokio::main]
 async fn down(running: Running) -> anyhow::Result<()> {
-    stop::running(running.lambda_port).await?;
+    let ran = stop::running(running.lambda_port).await?;
+    if ran == Ran::Nothing {
+        services::must_be_here(running.lambda_port)?;
+    }
     services::down().await
 }
 

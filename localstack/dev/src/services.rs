@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clock_system::SystemClock;
+use delivery::Fault;
 use delivery::ports::log::Feed;
 use delivery::ports::time::Clock;
 use domain::Topic;
@@ -36,7 +37,7 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
     let config = wiring::kafka::config(settings, Arc::new(SystemClock)).await?;
     let specs = wiring::kafka::topic_specs(settings);
     // First, since it alone tells why it is refused.
-    let log = KafkaLog::connect(config.clone(), Arc::new(SystemClock)).await.context("Kafka cannot be reached")?;
+    let log = KafkaLog::connect(config.clone(), Arc::new(SystemClock)).await.map_err(unreached("Kafka"))?;
     let log = Arc::new(log);
     if matches!(config.security.auth, Auth::Tokens(_)) {
         tracing::info!("signing in with tokens, the Kafka client makes and checks no topics: the deployment has to");
@@ -45,7 +46,7 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
         log_kafka::verify_topics(&config, &specs).await.context("topics are set up wrongly")?;
     }
     let redis = wiring::redis::config(settings, Arc::new(SystemClock))?;
-    let store = Arc::new(RedisStore::connect(redis).await.context("Redis cannot be reached")?);
+    let store = Arc::new(RedisStore::connect(redis).await.map_err(unreached("Redis"))?);
     let groups = Arc::clone(&log);
     Ok(Backend {
         log,
@@ -53,6 +54,10 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
         join: Arc::new(move |topic| join(&groups, topic)),
         lifetime: Lifetime::Beyond,
     })
+}
+
+fn unreached(what: &str) -> impl Fn(Fault) -> anyhow::Error {
+    move |fault| anyhow::anyhow!("{what} cannot be reached: {}", fault.chain())
 }
 
 fn join(log: &KafkaLog, topic: Topic) -> anyhow::Result<Vec<Arc<dyn Feed>>> {

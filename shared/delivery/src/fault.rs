@@ -48,7 +48,11 @@ impl Fault {
     /// What failed and why, down to the deepest cause, as one text.
     pub fn chain(&self) -> String {
         let causes = std::iter::successors(self.source(), |cause| (*cause).source());
-        causes.fold(self.context.clone(), |text, cause| format!("{text}: {cause}"))
+        causes.fold(self.context.clone(), |text, cause| {
+            let cause = cause.to_string();
+            // Some errors say their cause themselves.
+            if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
+        })
     }
 }
 

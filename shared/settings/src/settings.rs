@@ -167,6 +167,13 @@ impl Settings {
             let keys = ["ttl.retry_data_ttl", "retry.max_delay"];
             reader.conflict(&keys, "must not be shorter than retry.max_delay, or waiting webhooks are deleted");
         }
+        if self.ttl.circuit_state_ttl <= self.circuit_breaker.recovery_timeout {
+            let keys = ["ttl.circuit_state_ttl", "circuit_breaker.recovery_timeout"];
+            reader.conflict(
+                &keys,
+                "must be longer than circuit_breaker.recovery_timeout, or an open circuit is forgotten",
+            );
+        }
         if self.metrics.enabled && self.metrics.port == self.api.port && self.api.port != 0 {
             reader.conflict(&["metrics.port", "api.port"], format!("{} is api.port too", self.metrics.port));
         }

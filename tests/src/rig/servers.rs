@@ -23,6 +23,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// What the servers seal secrets with.
 const SECRETS_KEY: &str = "a key for fault runs, which guard no secrets";
 
+/// How long the fast lane waits for a receiver.
+pub const FAST_TIMEOUT: Duration = Duration::from_millis(600);
+
 /// How the servers are set up.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -40,7 +43,6 @@ impl Setup {
         let settings = [
             ("HOWK_RETRY_BASE_DELAY", "200ms"),
             ("HOWK_RETRY_MAX_DELAY", "2s"),
-            ("HOWK_DELIVERY_FAST_TIMEOUT", "600ms"),
             ("HOWK_DELIVERY_TIMEOUT", "2s"),
             ("HOWK_CIRCUIT_BREAKER_RECOVERY_TIMEOUT", "500ms"),
             ("HOWK_SCHEDULER_POLL_INTERVAL", "200ms"),
@@ -58,6 +60,7 @@ impl Setup {
         ];
         let settings = settings.map(|(name, value)| (name, value.to_owned())).to_vec();
         Self { count, prefix: prefix.to_owned(), settings }
+            .with("HOWK_DELIVERY_FAST_TIMEOUT", &format!("{}ms", FAST_TIMEOUT.as_millis()))
     }
 
     /// The same with another setting.

@@ -70,13 +70,34 @@ async fn run(verb: &str) -> anyhow::Result<std::process::Output> {
     Ok(output.wait_with_output().await?)
 }
 
+/// Refuses to end Kafka and Redis that may have nothing to do with whoever asks: those of a repository elsewhere, which no
+/// stack that answers has started.
+///
+/// # Errors
+/// When this is not run in howk's repository.
+pub fn must_be_here(lambda_port: u16) -> anyhow::Result<()> {
+    if script_around()?.is_none() {
+        let there = built_script().display().to_string();
+        bail!(
+            "no stack answers on port {lambda_port}; `{there} down` ends the Kafka and Redis of that folder, if it is them"
+        );
+    }
+    Ok(())
+}
+
 /// The script: in this folder or one above it, else where this program was built.
 fn script() -> anyhow::Result<PathBuf> {
-    let here = std::env::current_dir()?;
-    let mut around = here.ancestors().map(|folder| folder.join("localstack/services"));
-    let built = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../services"));
-    let found = around.find(|path| path.is_file()).or_else(|| built.is_file().then_some(built));
-    found.context(
+    let built = || Some(built_script()).filter(|path| path.is_file());
+    script_around()?.or_else(built).context(
         "localstack/services is not here: run this in howk's repository, or set HOWK_KAFKA_BROKERS and HOWK_REDIS_ADDR",
     )
+}
+
+fn script_around() -> anyhow::Result<Option<PathBuf>> {
+    let here = std::env::current_dir()?;
+    Ok(here.ancestors().map(|folder| folder.join("localstack/services")).find(|path| path.is_file()))
+}
+
+fn built_script() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../services"))
 }

@@ -34,19 +34,28 @@ pub async fn signals(asked: CancellationToken) -> anyhow::Result<()> {
     bail!("stopped at once, at the second signal")
 }
 
+/// What there was to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// A stack.
+    Stack,
+    /// None answered.
+    Nothing,
+}
+
 /// Ends the stack whose Invoke API is on a port, and waits until it has ended. None is fine.
 ///
 /// # Errors
 /// When it does not end.
-pub async fn running(lambda_port: u16) -> anyhow::Result<()> {
+pub async fn running(lambda_port: u16) -> anyhow::Result<Ran> {
     let client = http_client()?;
     let url = |path: &str| format!("http://127.0.0.1:{lambda_port}/control/{path}");
     if client.post(url("stop")).send().await.is_err() {
-        return Ok(());
+        return Ok(Ran::Nothing);
     }
     for _ in 0..LOOKS {
         if client.get(url("state")).send().await.is_err() {
-            return Ok(());
+            return Ok(Ran::Stack);
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }

@@ -149,7 +149,7 @@ fn config(
         lambda_port: options.lambda_port,
         invoke_url: options.invoke_url.as_ref().map(|url| url.trim_end_matches('/').to_owned()),
         freezes: !options.no_freeze,
-        account_concurrency: options.concurrency,
+        account_concurrency: options.concurrency.get(),
         output: Output::logged(),
         ..StackConfig::new(told.brokers())?
     })

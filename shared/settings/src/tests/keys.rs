@@ -289,6 +289,8 @@ fn x3_the_payload_of_a_retry_is_kept_for_seven_days_and_never_for_zero() {
     assert_eq!(Settings::default().ttl.retry_data_ttl, Duration::from_hours(168));
     let line = super::line("", &[("HOWK_TTL_RETRY_DATA_TTL", "0")]);
     assert_eq!(line, "HOWK_TTL_RETRY_DATA_TTL (ttl.retry_data_ttl): 0 is not between 1m and 365d");
+    let line = super::line("ttl:\n  circuit_state_ttl: 5m\n", &[]);
+    assert!(line.contains("ttl.circuit_state_ttl") && line.contains("an open circuit is forgotten"), "{line}");
     let line = super::line("ttl:\n  retry_data_ttl: 1h\n", &[]);
     assert!(line.contains("must not be shorter than retry.max_delay"), "{line}");
 }
