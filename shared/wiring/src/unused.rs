@@ -24,8 +24,18 @@ const UNUSED: [Unused; 7] = [
     Unused { key: "redis.pool_size", why: "there is one connection to each node, which carries everything" },
 ];
 
+/// Sections of which no setting steers anything.
+const UNUSED_SECTIONS: [(&str, &str); 2] =
+    [("lua.", "scripts of tenants do not run yet"), ("transformer.", "there are no transformers yet")];
+
 /// The settings that were set and steer nothing, for the log at the start.
 pub fn unused(settings: &Settings) -> Vec<Unused> {
     let set = settings.effective().into_iter().filter(|key| key.origin != Origin::Default);
-    set.filter_map(|key| UNUSED.into_iter().find(|unused| unused.key == key.key)).collect()
+    set.filter_map(|key| of(key.key)).collect()
+}
+
+fn of(key: &'static str) -> Option<Unused> {
+    let section = UNUSED_SECTIONS.into_iter().find(|(section, _)| key.starts_with(section));
+    let unused = UNUSED.into_iter().find(|unused| unused.key == key);
+    unused.or(section.map(|(_, why)| Unused { key, why }))
 }

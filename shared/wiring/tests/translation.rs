@@ -180,8 +180,12 @@ fn authorities_of_ones_own_are_read() {
 
 #[test]
 fn what_would_be_ignored_in_silence_is_told() {
-    let unused = wiring::unused(&settings(&[("HOWK_REDIS_POOL_SIZE", "50"), ("HOWK_RETRY_JITTER", "0.3")]));
-    assert_eq!(unused.iter().map(|unused| unused.key).collect::<Vec<_>>(), ["redis.pool_size"]);
+    let unused = wiring::unused(&settings(&[
+        ("HOWK_REDIS_POOL_SIZE", "50"),
+        ("HOWK_RETRY_JITTER", "0.3"),
+        ("HOWK_LUA_ENABLED", "true"),
+    ]));
+    assert_eq!(unused.iter().map(|unused| unused.key).collect::<Vec<_>>(), ["redis.pool_size", "lua.enabled"]);
     let pairs = [("HOWK_REDIS_SENTINEL_ADDRS", "s:1"), ("HOWK_REDIS_SENTINEL_MASTER_NAME", "main")];
     let refused = wiring::redis::config(&settings(&pairs), clock()).expect_err("sentinels are not asked");
     assert!(refused.to_string().starts_with("redis.sentinel_addrs: sentinels are not asked"), "{refused}");
