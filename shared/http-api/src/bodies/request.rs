@@ -13,7 +13,8 @@ pub(crate) struct NewWebhook {
     payload: serde_json::Value,
     /// Headers of the request, in this order. At most 100 and 16 KiB.
     headers: Option<std::collections::BTreeMap<String, String>>,
-    /// Repeating it within one config id gives the same webhook, delivered once.
+    /// Repeating it within one config id gives the same webhook, delivered once. Whatever else the repeat says is not
+    /// compared and changes nothing.
     #[schema(min_length = 1, max_length = 255)]
     idempotency_key: Option<String>,
     /// What requests are signed with: plain text, or `whsec_` or `whsk_` and base64.
