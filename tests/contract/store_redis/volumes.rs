@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use delivery::ports::endpoints::Endpoints;
 use delivery::ports::hot_state::HotState;
 use delivery::ports::schedule::{Lease, Schedule};
 use domain::{Dispatch, Payload, PayloadKind, Waiting, Webhook, Write};
 use store_redis::Login;
 use testkit::contract::run;
-use testkit::generate::{at, waiting, webhook};
+use testkit::generate::{at, config_id, endpoint, parked, waiting, webhook};
 
 use super::Instance;
 
@@ -73,6 +74,34 @@ fn large_webhooks_are_leased_a_few_at_a_time_however_small_they_are_packed() {
                 assert!(brought.len() > 1 && brought.iter().all(|(_, bytes)| *bytes <= LEASED_MAX), "{brought:?}");
             }
         }
+    });
+}
+
+/// So is what is handed out of a parked list.
+#[test]
+fn large_parked_webhooks_are_handed_out_a_few_at_a_time() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        let (config, endpoint) = (config_id(), endpoint());
+        let (hash, size) = (endpoint.hash(), 700 << 10);
+        for _ in 0..COUNT {
+            let payload = Payload { bytes: easy(size).into(), kind: PayloadKind::Json };
+            let (config_id, endpoint) = (config.clone(), endpoint.clone());
+            let one = Dispatch::first(Arc::new(Webhook { payload, config_id, endpoint, ..webhook() }));
+            instance.store.close(vec![Write::Park(parked(&one, at(0)))]).await.expect("it is parked");
+        }
+        let (mut times, mut left) = (0, COUNT);
+        while left > 0 {
+            let some = instance.store.parked(hash, &config, COUNT).await.expect("the store answers");
+            assert!(!some.is_empty() && some.len() * size <= LEASED_MAX, "{} of {left}", some.len());
+            (times, left) = (times + 1, left - some.len());
+            let out = some.into_iter().map(|one| {
+                Write::Unpark(hash.clone(), config.clone(), one.dispatch.webhook.id.clone(), one.dispatch.number)
+            });
+            instance.store.close(out.collect()).await.expect("they are taken off the list");
+        }
+        assert!(times > 1);
+        assert_eq!(instance.store.parked(hash, &config, COUNT).await.expect("the store answers"), []);
     });
 }
 
