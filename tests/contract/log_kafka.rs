@@ -17,6 +17,7 @@ use testkit::generate::{BEGIN, at, decision, dispatch, fresh_number};
 mod adapter;
 mod forgotten;
 mod freeze;
+mod full;
 mod iam;
 mod msk;
 mod secure;

@@ -12,6 +12,7 @@ mod iam;
 mod losses;
 mod secure;
 mod traffic;
+mod volumes;
 
 /// The Redis to test on.
 fn addr() -> String {

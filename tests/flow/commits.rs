@@ -1,22 +1,25 @@
-//! The real server on a group that refuses commits for a while, as one does that shares out its partitions anew.
+//! A group that shares out its partitions anew: it refuses commits for a while, and hands out again what was not committed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use delivery::ports::log::{Feed, LogRecord};
+use delivery::ports::log::{Feed, Log as _, LogRecord};
 use delivery::rebuild::When;
 use delivery::{Fault, FaultKind};
 use domain::{Owner, Position, Topic};
 use howk_dev::server::Server;
 use howk_dev::system::{Backend, Sending, System};
-use howk_tests::world::{settings, webhook};
+use howk_tests::endpoint::Reply;
+use howk_tests::world::{World, settings, webhook};
 use in_memory::MemoryLimits;
 use testkit::receiver::FakeReceiver;
 
 /// Commits that are refused.
 const REFUSED: u32 = 3;
+/// As long as a request takes, so that partitions come and go meanwhile.
+const TAKES: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A member of such a group.
@@ -68,4 +71,21 @@ async fn a_commit_that_was_refused_is_made_without_further_records() {
     tokio::time::timeout(PATIENCE, settled).await.expect("its record counts as settled");
     assert_eq!((left.load(Ordering::Relaxed), receiver.requests().len()), (0, 1));
     server.shut_down(&system).await;
+}
+
+/// Partitions go to a member that comes and leaves at once, and come back while their records are worked on.
+#[test]
+fn what_comes_again_while_its_request_is_under_way_is_sent_once() {
+    let tenants: Vec<_> = (0..24).map(|tenant| webhook(&format!("tenant-{tenant}"), crate::URL)).collect();
+    let mut world = World::new(1, settings());
+    world.endpoints.behave(|_, _, _| Reply::status(200, u64::try_from(TAKES.as_millis()).unwrap()));
+    world.start();
+    let ids = world.enqueue(tenants);
+    world.pass(TAKES / 2);
+    assert_eq!(world.endpoints.present(), ids.len(), "all of them are being sent");
+    drop(world.log.join(Topic::Pending));
+    world.pass(TAKES * 2);
+    assert_eq!(world.endpoints.seen().len(), ids.len());
+    let log = Arc::clone(&world.log);
+    assert_eq!(world.run(async move { log.lag(Topic::Pending).await }).unwrap(), 0, "all of them are committed");
 }

@@ -17,6 +17,7 @@ mod retries;
 mod schedules;
 mod shutdown;
 mod spread;
+mod volumes;
 
 use std::time::Duration;
 

@@ -4,6 +4,7 @@
 //! cannot be settled is tried again in place; what is not settled at the end is not committed and comes again.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -192,18 +193,21 @@ impl Backlog {
         self.unsettled < UNSETTLED_MAX && self.unsettled_bytes < UNSETTLED_BYTES_MAX
     }
 
+    /// Adds what was read. A record whose partition went away and came back before it was committed comes again: while it
+    /// is unsettled here its turn is still to come or it is worked on, and a second request for it must not go out.
+    /// Whatever settles it lets it be committed, the second time as well as the first.
     fn add(&mut self, records: Vec<LogRecord>) {
-        self.unsettled += records.len();
-        for record in &records {
+        for record in records {
             let Position { partition, offset } = record.position;
             let partition = self.partitions.entry(partition).or_default();
-            let bytes = bytes_of(record);
-            // What comes again before it is settled counts once.
-            let counted = partition.unsettled.insert(offset, bytes).unwrap_or_default();
-            self.unsettled_bytes = self.unsettled_bytes.saturating_sub(counted).saturating_add(bytes);
             partition.next = offset.saturating_add(1);
+            if let Entry::Vacant(vacant) = partition.unsettled.entry(offset) {
+                let bytes = *vacant.insert(bytes_of(&record));
+                self.unsettled += 1;
+                self.unsettled_bytes = self.unsettled_bytes.saturating_add(bytes);
+                self.turns.add([record]);
+            }
         }
-        self.turns.add(records);
     }
 
     /// Notes a record as settled, or as given up without a position.
@@ -274,6 +278,33 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_again_is_taken_again_only_once_it_is_settled() {
+        let mut backlog = Backlog::new(1);
+        let at = |offset| Position { partition: 0, offset };
+        let taken = |backlog: &mut Backlog| {
+            let taken = std::iter::from_fn(|| backlog.turns.take());
+            taken.map(|(_, record)| record.position.offset).collect::<Vec<_>>()
+        };
+        backlog.add(vec![record(7), record(8), record(9)]);
+        assert_eq!(taken(&mut backlog), [7, 8, 9]);
+        backlog.settled(&alone(8), Some(at(8)));
+        // Its partition went and came back, and is not read as far as before yet.
+        backlog.add(vec![record(7), record(8)]);
+        assert_eq!(taken(&mut backlog), [8], "7 is worked on");
+        backlog.settled(&alone(9), Some(at(9)));
+        assert_eq!(backlog.commits().next(), None);
+        backlog.settled(&alone(7), Some(at(7)));
+        assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(8)], "8 is worked on once more");
+        backlog.settled(&alone(8), Some(at(8)));
+        assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(9)]);
+        backlog.add(vec![record(9)]);
+        assert_eq!(taken(&mut backlog), [9]);
+        backlog.settled(&alone(9), Some(at(9)));
+        assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(10)]);
+        assert_eq!((backlog.unsettled, backlog.unsettled_bytes), (0, 0));
+    }
+
+    #[test]
     fn large_records_fill_the_backlog_although_they_are_few() {
         let mut backlog = Backlog::new(1);
         let mut large = record(7);
@@ -282,10 +313,8 @@ mod tests {
         assert!(!backlog.has_room());
         // Its partition went and came back.
         backlog.add(vec![record(7)]);
-        for _ in 0..2 {
-            assert!(backlog.turns.take().is_some());
-            backlog.settled(&alone(7), Some(Position { partition: 0, offset: 7 }));
-        }
+        assert!(backlog.turns.take().is_some());
+        backlog.settled(&alone(7), Some(Position { partition: 0, offset: 7 }));
         assert!(backlog.has_room(), "settled, it is gone");
     }
 }

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{DeadLetter, DeadLetterEntry, Lane, Record, Status, Topic, WebhookId, Write};
+use domain::{DeadLetter, DeadLetterEntry, Dispatch, Lane, Record, Status, Topic, WebhookId, Write};
 
 use crate::fault::Fault;
+use crate::groups::{GROUP_BYTES_MAX, bytes_of};
 use crate::ports::dead_letters::{DeadLetterCursor, DeadLetterFilter, DeadLetters};
 use crate::ports::hot_state::HotState;
 use crate::ports::log::Log;
@@ -16,7 +17,7 @@ use crate::ports::time::Clock;
 
 /// How long one replay may take before another caller may repeat it.
 const REPLAY_LEASE: Duration = Duration::from_secs(30);
-/// How many dead letters are replayed together.
+/// How many dead letters are asked for together.
 const REPLAY_BATCH: usize = 200;
 
 /// Lists and replays dead letters.
@@ -112,23 +113,36 @@ impl DeadLetterDesk {
         }
     }
 
+    /// Replays letters group by group. One that was replayed is off the index before the next group's are leased.
     async fn replay_all(&self, entries: Vec<DeadLetterEntry>) -> Result<Vec<(WebhookId, u64)>, Fault> {
-        let now = self.clock.now();
-        let mut leased = Vec::new();
+        let (mut replayed, mut group, mut bytes) = (Vec::new(), Vec::new(), 0);
         for entry in entries {
+            let now = self.clock.now();
             if self.index.lease(&entry, now, now.plus(REPLAY_LEASE)).await?
                 && let Some(letter) = self.letter(&entry).await?
             {
-                leased.push((entry, letter.dispatch.replay(now)));
+                bytes += bytes_of(&letter.dispatch);
+                group.push((entry, letter.dispatch.replay(now)));
+            }
+            // What one letter brings may go beyond.
+            if bytes >= GROUP_BYTES_MAX {
+                replayed.extend(self.replay_group(std::mem::take(&mut group)).await?);
+                bytes = 0;
             }
         }
+        replayed.extend(self.replay_group(group).await?);
+        Ok(replayed)
+    }
+
+    async fn replay_group(&self, leased: Vec<(DeadLetterEntry, Dispatch)>) -> Result<Vec<(WebhookId, u64)>, Fault> {
         if leased.is_empty() {
             return Ok(Vec::new());
         }
         let records = leased.iter().map(|(_, dispatch)| Record::Dispatch(Lane::Fast, dispatch.clone())).collect();
         self.log.publish(records).await?;
         let statuses = leased.iter().map(|(entry, dispatch)| {
-            let status = Status::pending(entry.id.clone(), entry.config_id.clone(), dispatch.number, now);
+            let (id, config_id) = (entry.id.clone(), entry.config_id.clone());
+            let status = Status::pending(id, config_id, dispatch.number, dispatch.scheduled_at);
             Write::Merge(Status { life: dispatch.replayed_from, ..status })
         });
         self.hot.close(statuses.collect()).await?;

@@ -9,13 +9,14 @@ use domain::{
 };
 
 use crate::fault::Fault;
+use crate::groups::{bytes_of, groups};
 use crate::ports::endpoints::{EndpointView, Endpoints};
 use crate::ports::hot_state::HotState;
 use crate::ports::log::Log;
 use crate::ports::sender::{self, Sender};
 use crate::ports::time::Clock;
 
-/// How many parked webhooks are scheduled together.
+/// How many parked webhooks are asked for together.
 const UNPARK_BATCH: usize = 200;
 /// How many troubled endpoints are looked at together.
 const SWEEP_PAGE: usize = 200;
@@ -104,16 +105,23 @@ impl EndpointDesk {
             if parked.is_empty() {
                 return Ok(unparked);
             }
-            let due: Vec<Waiting> = parked.into_iter().map(|waiting| self.due_now(waiting)).collect();
-            unparked += u64::try_from(due.len()).unwrap_or_default();
-            self.log.publish(due.iter().cloned().map(Record::Waiting).collect()).await?;
-            self.hot.close(due.iter().cloned().map(Write::Schedule).collect()).await?;
-            let forget = due.into_iter().map(|waiting| {
-                let id = waiting.dispatch.webhook.id.clone();
-                Write::Unpark(hash.clone(), config.clone(), id, waiting.dispatch.number)
-            });
-            self.hot.close(forget.collect()).await?;
+            for group in groups(parked, |waiting| bytes_of(&waiting.dispatch)) {
+                unparked += self.unpark_group(hash, config, group).await?;
+            }
         }
+    }
+
+    async fn unpark_group(&self, hash: &EndpointHash, config: &ConfigId, group: Vec<Waiting>) -> Result<u64, Fault> {
+        let due: Vec<Waiting> = group.into_iter().map(|waiting| self.due_now(waiting)).collect();
+        let unparked = u64::try_from(due.len()).unwrap_or_default();
+        self.log.publish(due.iter().cloned().map(Record::Waiting).collect()).await?;
+        self.hot.close(due.iter().cloned().map(Write::Schedule).collect()).await?;
+        let forget = due.into_iter().map(|waiting| {
+            let id = waiting.dispatch.webhook.id.clone();
+            Write::Unpark(hash.clone(), config.clone(), id, waiting.dispatch.number)
+        });
+        self.hot.close(forget.collect()).await?;
+        Ok(unparked)
     }
 
     fn due_now(&self, waiting: Waiting) -> Waiting {

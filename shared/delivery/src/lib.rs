@@ -11,6 +11,7 @@ mod effects;
 pub mod endpoints;
 pub mod enqueue;
 pub mod fault;
+mod groups;
 pub mod observe;
 pub mod ports;
 pub mod rebuild;

@@ -1,14 +1,17 @@
 //! Use-case release: due webhooks go back to a lane, in batches.
 //!
-//! Lease, publish together, forget. Dying after the publish releases them once more when the lease ends; the second
-//! dispatch is the same one, and a dispatch is claimed once (CL-1). An unreadable or lost entry is never dropped (X8).
+//! Lease, publish together, forget; large ones in groups, each of which is forgotten before the next one is published. Dying
+//! after a publish releases its group once more when the lease ends; the second dispatch is the same one, and a dispatch is
+//! claimed once (CL-1). Dying between two groups leaves the rest leased: it is due again when the lease ends. An unreadable
+//! or lost entry is never dropped (X8).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Timestamp, WebhookId, release};
+use domain::{Timestamp, Waiting, WebhookId, release};
 
 use crate::fault::Fault;
+use crate::groups::{bytes_of, groups};
 use crate::observe;
 use crate::ports::log::Log;
 use crate::ports::schedule::{Lease, Schedule};
@@ -50,7 +53,7 @@ impl Release {
     /// Releases what is due, at most one batch.
     ///
     /// # Errors
-    /// A [`Fault`] of the log or the store; nothing is lost by it, the entries stay leased and come again.
+    /// A [`Fault`] of the log or the store; nothing is lost by it, what was not released stays leased and comes again.
     pub async fn tick(&self) -> Result<Ticked, Fault> {
         let released = self.release().await.inspect_err(observe::faulted)?;
         let next_due = self.schedule.next_due().await?;
@@ -70,12 +73,17 @@ impl Release {
         let token = format!("{:032x}", self.random.bits());
         let lease = Lease { token, now, until: now.plus(self.lease_time) };
         let due = self.schedule.lease(&lease, self.batch_max).await?;
-        if due.is_empty() {
-            return Ok(0);
+        let mut released = 0;
+        for group in groups(due, |waiting| bytes_of(&waiting.dispatch)) {
+            released += self.release_group(&lease, group).await?;
         }
-        let ids: Vec<WebhookId> = due.iter().map(|waiting| waiting.dispatch.webhook.id.clone()).collect();
-        self.log.publish(due.into_iter().map(release).collect()).await?;
-        self.schedule.forget(&lease, &ids).await?;
+        Ok(released)
+    }
+
+    async fn release_group(&self, lease: &Lease, group: Vec<Waiting>) -> Result<usize, Fault> {
+        let ids: Vec<WebhookId> = group.iter().map(|waiting| waiting.dispatch.webhook.id.clone()).collect();
+        self.log.publish(group.into_iter().map(release).collect()).await?;
+        self.schedule.forget(lease, &ids).await?;
         metrics::counter!(observe::RELEASED).increment(u64::try_from(ids.len()).unwrap_or_default());
         Ok(ids.len())
     }

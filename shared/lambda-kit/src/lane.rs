@@ -5,7 +5,7 @@ use std::time::Duration;
 use delivery::batch::{Batch, Worked};
 use delivery::deliver::Invocation;
 use delivery::ports::log::LogRecord;
-use domain::{Lane, Owner, Position, Topic};
+use domain::{Lane, Owner, Position, Timestamp, Topic};
 use settings::Settings;
 use wire::Unreadable;
 use wire::lambda::{BatchResponse, EventPartition, KafkaEvent};
@@ -16,6 +16,10 @@ use crate::serve::Handler;
 
 /// How long the statistics may hold up the answer.
 const STATS_PATIENCE: Duration = Duration::from_millis(500);
+
+/// How much earlier a batch stops whose rest is published again. With the time that every request leaves for settling it,
+/// that is as long as a publish may take: where the invocation ends before, copies stay and the whole batch comes as well.
+const HAND_BACK_TIME: Duration = Duration::from_secs(5);
 
 /// Whether the event source takes partial responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +72,18 @@ impl LaneHandler {
         if partition.topic == self.topic { Ok(()) } else { Err(partition.misplaced(&self.topic)) }
     }
 
+    /// When the batch must be over. An invocation that is too short for both has the requests rather than the hand-back.
+    fn deadline(&self, invoked: Invoked) -> Timestamp {
+        match self.partial_responses {
+            PartialResponses::Taken => invoked.until,
+            PartialResponses::NotTaken => {
+                let deliver = &self.batch.deliver;
+                let spare = invoked.until.since(deliver.clock.now()).saturating_sub(deliver.policy.lanes.longest());
+                invoked.until.minus(HAND_BACK_TIME.min(spare))
+            }
+        }
+    }
+
     async fn answer(&self, worked: Worked) -> Result<BatchResponse, Failure> {
         match (worked, self.partial_responses) {
             (Worked::Off, _) => Ok(BatchResponse::default()),
@@ -90,7 +106,7 @@ impl Handler for LaneHandler {
     async fn handle(&self, event: &str, invoked: Invoked) -> Result<BatchResponse, Failure> {
         let records = self.records(KafkaEvent::decode(event)?)?;
         let owner = Owner(format!("{:032x}", self.batch.deliver.random.bits()));
-        let invocation = Invocation { owner, lane: self.lane, deadline: Some(invoked.until) };
+        let invocation = Invocation { owner, lane: self.lane, deadline: Some(self.deadline(invoked)) };
         let handed_over = records.len();
         let worked = self.batch.work_off(records, &invocation).await;
         let (left, fault) = match &worked {
@@ -99,9 +115,11 @@ impl Handler for LaneHandler {
             Worked::Failed(rest, fault) => (rest.len(), Some(fault.chain())),
         };
         note(handed_over, left, fault);
+        let answer = self.answer(worked).await;
+        // Last, since nothing but readers waits for it: the store may hang.
         let deliver = &self.batch.deliver;
         deliver.stats.flush_within(&*deliver.clock, STATS_PATIENCE).await;
-        self.answer(worked).await
+        answer
     }
 }
 

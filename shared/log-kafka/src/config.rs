@@ -165,7 +165,8 @@ pub struct ProducerConfig {
     /// A producer that was not used for this long, by the wall clock, is replaced before it is used. Below the brokers'
     /// `connections.max.idle.ms`, 10 minutes by default.
     pub idle_max: Duration,
-    /// Bytes that may wait to be sent; more are refused.
+    /// Bytes that may wait to be sent, of all publishes together; more wait for room, for `timeout` at most while nothing
+    /// is acknowledged.
     pub queue_bytes_max: u64,
 }
 

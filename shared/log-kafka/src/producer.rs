@@ -5,7 +5,7 @@
 //! idle, was declared dead by the client, was frozen in the middle, or has sent nothing for long, a fresh one sends once
 //! more what was not acknowledged. Records may then be written twice, which the port allows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ use domain::{Position, Record, Timestamp};
 use rdkafka::config::ClientConfig;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{Header, OwnedHeaders};
-use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
+use rdkafka::producer::future_producer::Delivery;
+use rdkafka::producer::{DeliveryFuture, FutureProducer, FutureRecord, Producer as _};
 use wire::record::Encoded;
 
 use crate::client::{self, Reports};
@@ -27,6 +28,9 @@ const DOUBTFUL_AFTER: Duration = Duration::from_secs(30);
 
 /// A producer that was asked to send and got nothing acknowledged for this many timeouts may be what is wrong.
 const WELL_WITHIN: u32 = 3;
+
+/// The client's queue has no room for a record.
+const FULL: KafkaError = KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull);
 
 type Client = FutureProducer<Reports>;
 
@@ -76,14 +80,14 @@ impl Producer {
             return Ok(Vec::new());
         }
         let mut outgoing: Vec<Outgoing> = records.iter().map(|record| self.outgoing(record)).collect();
-        let turn = self.turn()?;
-        let mut sent = send(&turn.producer, &mut outgoing).await;
+        let (turn, timeout) = (self.turn()?, self.config.producer.timeout);
+        let mut sent = send(&turn.producer, &mut outgoing, timeout).await;
         if let Err(error) = &sent
             && self.is_stale(&turn, error)
         {
             tracing::info!(%error, "the Kafka producer is stale: what it did not send goes out by a new one");
             let fresh = self.replace(&turn.producer)?;
-            sent = send(&fresh, &mut outgoing).await;
+            sent = send(&fresh, &mut outgoing, timeout).await;
         }
         sent.map_err(|error| fault::of("not every record was acknowledged", error))?;
         self.current.lock().well_at = self.clock.now();
@@ -151,33 +155,68 @@ fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<Client, Fault> {
 
 /// Sends what has no position yet, and notes the positions.
 ///
-/// Of a key whose record failed, everything after it counts as failed too, so that a second try keeps the key's order.
-async fn send(producer: &Client, outgoing: &mut [Outgoing]) -> Result<(), KafkaError> {
-    let mut under_way = Vec::with_capacity(outgoing.len());
-    let mut first_error = None;
+/// More than the client's queue holds goes out in turns, each within the timeout of its records: nothing waits for longer
+/// than the timeout without a record being acknowledged or the call failing. After a failure nothing more is begun.
+async fn send(producer: &Client, outgoing: &mut [Outgoing], timeout: Duration) -> Result<(), KafkaError> {
+    let mut flight = Flight::default();
     for record in outgoing.iter_mut().filter(|record| record.position.is_none()) {
-        match producer.send_result(to_send(record)) {
-            Ok(acknowledgement) => under_way.push((record, acknowledgement)),
-            Err((error, _)) => {
-                first_error.get_or_insert(error);
-                break;
+        flight.begin(producer, record, timeout).await;
+        if flight.first_error.is_some() {
+            break;
+        }
+    }
+    while flight.settle_oldest().await {}
+    flight.first_error.map_or(Ok(()), Err)
+}
+
+/// What one publish has under way.
+///
+/// Of a key whose record failed, everything after it counts as failed too, so that a second try keeps the key's order.
+#[derive(Default)]
+struct Flight<'a> {
+    under_way: VecDeque<(&'a mut Outgoing, DeliveryFuture)>,
+    failed: BTreeSet<(&'a str, &'a [u8])>,
+    first_error: Option<KafkaError>,
+}
+
+impl<'a> Flight<'a> {
+    /// Hands a record to the client, once there is room for it.
+    async fn begin(&mut self, producer: &Client, record: &'a mut Outgoing, timeout: Duration) {
+        while self.first_error.is_none() {
+            match producer.send_result(to_send(record)) {
+                Ok(acknowledgement) => return self.under_way.push_back((record, acknowledgement)),
+                Err((FULL, _)) if self.settle_oldest().await => {}
+                // The queue is full of what others publish.
+                Err((FULL, _)) => {
+                    let sent = producer.send(to_send(record), timeout).await;
+                    return self.note(record, sent.map_err(|(error, _)| error).and_then(|delivery| place(&delivery)));
+                }
+                Err((error, _)) => self.first_error = Some(error),
             }
         }
     }
-    let mut failed: BTreeSet<(&str, &[u8])> = BTreeSet::new();
-    for (record, acknowledgement) in under_way {
+
+    /// Waits for the oldest acknowledgement; `false` when nothing is under way.
+    async fn settle_oldest(&mut self) -> bool {
+        let Some((record, acknowledgement)) = self.under_way.pop_front() else { return false };
+        let delivered = acknowledgement.await.map_err(|_| KafkaError::Canceled);
+        let sent = delivered.and_then(|delivered| delivered.map_err(|(error, _)| error));
+        self.note(record, sent.and_then(|delivery| place(&delivery)));
+        true
+    }
+
+    fn note(&mut self, record: &'a mut Outgoing, sent: Result<Position, KafkaError>) {
         let Outgoing { topic, encoded, position } = record;
         let key = (topic.as_str(), encoded.key.as_slice());
-        match acknowledged(acknowledgement.await) {
-            Ok(at) if !failed.contains(&key) => *position = Some(at),
+        match sent {
+            Ok(at) if !self.failed.contains(&key) => *position = Some(at),
             Ok(_) => {}
             Err(error) => {
-                failed.insert(key);
-                first_error.get_or_insert(error);
+                self.failed.insert(key);
+                self.first_error.get_or_insert(error);
             }
         }
     }
-    first_error.map_or(Ok(()), Err)
 }
 
 fn to_send(record: &Outgoing) -> FutureRecord<'_, [u8], [u8]> {
@@ -193,11 +232,7 @@ fn to_send(record: &Outgoing) -> FutureRecord<'_, [u8], [u8]> {
     }
 }
 
-type Acknowledgement =
-    Result<rdkafka::producer::future_producer::OwnedDeliveryResult, futures::channel::oneshot::Canceled>;
-
-fn acknowledged(acknowledgement: Acknowledgement) -> Result<Position, KafkaError> {
-    let delivery = acknowledgement.map_err(|_| KafkaError::Canceled)?.map_err(|(error, _)| error)?;
+fn place(delivery: &Delivery) -> Result<Position, KafkaError> {
     // Without acks=all a delivery could come without an offset.
     let lost = KafkaError::MessageProduction(RDKafkaErrorCode::BadMessage);
     let (partition, offset) = (u32::try_from(delivery.partition), u64::try_from(delivery.offset));

@@ -34,10 +34,19 @@ pub(crate) fn pack(waiting: &Waiting) -> io::Result<Vec<u8>> {
     Ok(packed)
 }
 
+/// How many bytes it holds when it is unpacked, if they are more: `lua/lease_due.lua` counts them alike.
+pub(crate) fn unpacked_bytes(packed: &[u8]) -> usize {
+    compressed(packed).and_then(Decompressor::upper_bound).unwrap_or_default().max(packed.len())
+}
+
+fn compressed(packed: &[u8]) -> Option<&[u8]> {
+    let space = packed.iter().position(|byte| *byte == b' ')?;
+    packed.get(space + 1..)
+}
+
 /// Unpacks a waiting webhook; `None` for what cannot be read, which is as good as lost.
 pub(crate) fn unpack(packed: &[u8]) -> Option<Waiting> {
-    let space = packed.iter().position(|byte| *byte == b' ')?;
-    let compressed = packed.get(space + 1..)?;
+    let compressed = compressed(packed)?;
     let capacity = Decompressor::upper_bound(compressed).filter(|bytes| *bytes <= RECORD_BYTES_MAX)?;
     let bytes = DECOMPRESSOR.with_borrow_mut(|kept| match kept {
         Some(decompressor) => decompressor.decompress(compressed, capacity),

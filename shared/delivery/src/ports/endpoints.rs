@@ -48,7 +48,8 @@ pub trait Endpoints: Send + Sync {
     /// A [`Fault`] when the store cannot be asked.
     async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault>;
 
-    /// Webhooks that are parked for one tenant's endpoint, at most `limit`.
+    /// Webhooks that are parked for one tenant's endpoint, at most `limit`; fewer, but not none, when they would fill the
+    /// memory of whoever asks.
     ///
     /// # Errors
     /// A [`Fault`] when the store cannot be asked.

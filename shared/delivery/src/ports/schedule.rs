@@ -31,7 +31,8 @@ pub struct Depth {
 /// more, so that forgetting it with the old token changes nothing (X7); member and record move together (X13).
 #[async_trait]
 pub trait Schedule: Send + Sync {
-    /// Leases at most `max` entries that are due, earliest first.
+    /// Leases at most `max` entries that are due, earliest first; fewer, but not none, when they would fill the memory of
+    /// whoever asks.
     ///
     /// # Errors
     /// A [`Fault`] when the store cannot be asked.

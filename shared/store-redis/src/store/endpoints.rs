@@ -8,9 +8,14 @@ use delivery::ports::endpoints::{EndpointView, Endpoints, OwnerView};
 use domain::{ConfigId, EndpointHash, Timestamp, Waiting};
 
 use crate::link::in_order;
-use crate::packed::unpack;
+use crate::packed::{unpack, unpacked_bytes};
 use crate::store::RedisStore;
 use crate::store::replies::{self, Fields};
+
+/// Parked webhooks that Redis is asked for at once, about: they may be large.
+const PARKED_PAGE: usize = 32;
+/// Bytes of parked webhooks that are handed out together, as unpacked; the last one may go beyond.
+const PARKED_BYTES_MAX: usize = 16 << 20;
 
 impl RedisStore {
     async fn owner_view(&self, hash: &EndpointHash, config_id: ConfigId) -> Result<OwnerView, Fault> {
@@ -32,10 +37,15 @@ impl RedisStore {
         Ok(members.iter().filter_map(|member| ConfigId::parse(member).ok()).collect())
     }
 
-    /// One page of a hash of what waits, by webhook; 0 is the first cursor and follows the last page.
-    pub(super) async fn page(&self, key: &str, cursor: u64) -> Result<(u64, Vec<(String, Vec<u8>)>), Fault> {
+    /// One page of a hash of what waits, by webhook, of about `count`; 0 is the first cursor and follows the last page.
+    pub(super) async fn page(
+        &self,
+        key: &str,
+        cursor: u64,
+        count: usize,
+    ) -> Result<(u64, Vec<(String, Vec<u8>)>), Fault> {
         let mut cmd = redis::cmd("HSCAN");
-        cmd.arg(key).arg(cursor).arg("COUNT").arg(500);
+        cmd.arg(key).arg(cursor).arg("COUNT").arg(count);
         self.link.trip();
         self.link.ask("what waits", &cmd).await
     }
@@ -91,15 +101,22 @@ impl Endpoints for RedisStore {
 
     async fn parked(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
         let key = self.keys.parked(hash, config);
-        let (mut found, mut cursor) = (BTreeMap::new(), 0);
+        let (mut found, mut cursor, mut bytes) = (BTreeMap::new(), 0, 0);
         loop {
-            let (next, page) = self.page(&key, cursor).await?;
-            found.extend(page);
+            let (next, page) = self.page(&key, cursor, PARKED_PAGE).await?;
+            for (id, packed) in page {
+                if bytes < PARKED_BYTES_MAX
+                    && let Some(waiting) = unpack(&packed)
+                {
+                    bytes += unpacked_bytes(&packed);
+                    found.insert(id, waiting);
+                }
+            }
             cursor = next;
-            if cursor == 0 || found.len() >= limit {
+            if cursor == 0 || found.len() >= limit || bytes >= PARKED_BYTES_MAX {
                 break;
             }
         }
-        Ok(found.values().filter_map(|packed| unpack(packed)).take(limit).collect())
+        Ok(found.into_values().take(limit).collect())
     }
 }

@@ -16,6 +16,9 @@ use crate::packed::unpack;
 use crate::scripts::{REBUILD_ADVANCE, REBUILD_COMPLETE, REBUILD_LOCK};
 use crate::store::RedisStore;
 
+/// Entries that a fingerprint asks for at once, about.
+const FINGERPRINT_PAGE: usize = 500;
+
 fn list(numbers: &[u64]) -> String {
     if numbers.is_empty() {
         return "-".to_owned();
@@ -82,7 +85,7 @@ impl RedisStore {
     async fn fingerprint_at(&self, key: String) -> Result<u64, Fault> {
         let (mut found, mut cursor) = (BTreeMap::new(), 0);
         loop {
-            let (next, page) = self.page(&key, cursor).await?;
+            let (next, page) = self.page(&key, cursor, FINGERPRINT_PAGE).await?;
             let prints =
                 page.into_iter().map(|(id, packed)| (id, unpack(&packed).as_ref().map_or(0, fingerprint_of)));
             found.extend(prints);

@@ -9,7 +9,7 @@ use domain::{Timestamp, Waiting, WebhookId};
 
 use crate::keys::{DUE_SHARDS, shard_of};
 use crate::link::in_order;
-use crate::packed::unpack;
+use crate::packed::{unpack, unpacked_bytes};
 use crate::scripts::{FORGET_DUE, LEASE_DUE};
 use crate::store::RedisStore;
 
@@ -17,6 +17,10 @@ use crate::store::RedisStore;
 const ROUNDS_MAX: usize = 4;
 /// Webhooks that one script leases or forgets at most.
 const CHUNK_MAX: usize = 128;
+
+/// Bytes that are leased together, as unpacked: whoever asked holds all of them at once. One webhook of each shard is leased
+/// however large it is.
+const LEASE_BYTES_MAX: usize = 16 << 20;
 
 /// An entry as it was seen: when it may be taken, and which it is. The order is the order of release.
 type Seen = (u64, String);
@@ -54,23 +58,28 @@ impl RedisStore {
         Ok(earliest(shards, looked, max))
     }
 
-    /// Leases what was seen and is still there, in the order in which it was seen.
-    async fn lease_seen(&self, lease: &Lease, seen: &[Seen]) -> Result<Vec<Waiting>, Fault> {
+    /// Leases what was seen and is still there, in the order in which it was seen, and for as long as there is room for its
+    /// bytes. Returns it with the room that is left.
+    async fn lease_seen(&self, lease: &Lease, seen: &[Seen], room: usize) -> Result<(Vec<Waiting>, usize), Fault> {
         let mut by_shard: BTreeMap<u8, Vec<(usize, &Seen)>> = BTreeMap::new();
         for (place, entry) in seen.iter().enumerate() {
             if let Ok(id) = WebhookId::parse(&entry.1) {
                 by_shard.entry(shard_of(&id)).or_default().push((place, entry));
             }
         }
-        let pieces =
-            by_shard.iter().flat_map(|(shard, entries)| entries.chunks(CHUNK_MAX).map(move |some| (*shard, some)));
+        let pieces: Vec<_> = by_shard
+            .iter()
+            .flat_map(|(shard, entries)| entries.chunks(CHUNK_MAX).map(move |some| (*shard, some)))
+            .collect();
+        let share = room.div_ceil(pieces.len().max(1));
         self.link.trip();
         let leased = in_order(
             pieces
+                .into_iter()
                 .map(|(shard, entries)| async move {
                     let keys = self.keys.due(shard);
                     let call = LEASE_DUE.on(&[&keys.at, &keys.records, &keys.leases]);
-                    let call = call.arg(&lease.token).arg(lease.until.as_ms());
+                    let call = call.arg(&lease.token).arg(lease.until.as_ms()).arg(share);
                     let call = entries.iter().fold(call, |call, (_, (at, id))| call.arg(id).arg(*at));
                     let values: Vec<Vec<u8>> = self.link.call(call).await?;
                     Ok(entries.iter().map(|(place, (_, id))| (*place, id)).zip(values).collect::<Vec<_>>())
@@ -79,7 +88,9 @@ impl RedisStore {
         )
         .await?;
         let values: BTreeMap<_, _> = leased.into_iter().flatten().filter(|(_, value)| !value.is_empty()).collect();
-        Ok(values.into_iter().filter_map(|((_, id), value)| readable(id, &value)).collect())
+        let bytes: usize = values.values().map(|value| unpacked_bytes(value)).sum();
+        let readable = values.into_iter().filter_map(|((_, id), value)| readable(id, &value));
+        Ok((readable.collect(), room.saturating_sub(bytes)))
     }
 }
 
@@ -95,17 +106,19 @@ fn readable(webhook_id: &str, value: &[u8]) -> Option<Waiting> {
 #[async_trait]
 impl Schedule for RedisStore {
     async fn lease(&self, lease: &Lease, max: usize) -> Result<Vec<Waiting>, Fault> {
-        let mut leased = Vec::new();
+        let (mut leased, mut room) = (Vec::new(), LEASE_BYTES_MAX);
         for _ in 0..ROUNDS_MAX {
             let missing = max.saturating_sub(leased.len());
-            if missing == 0 {
+            if missing == 0 || room == 0 {
                 break;
             }
             let seen = self.look(lease.now, missing).await?;
             if seen.is_empty() {
                 break;
             }
-            leased.extend(self.lease_seen(lease, &seen).await?);
+            let (more, left) = self.lease_seen(lease, &seen, room).await?;
+            leased.extend(more);
+            room = left;
         }
         Ok(leased)
     }
