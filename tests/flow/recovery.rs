@@ -123,6 +123,30 @@ fn a_gate_survives_the_loss_of_the_hot_state() {
     assert_eq!(world.endpoints.seen().len(), 1, "RT-1: still at rest");
 }
 
+/// A probe opened the gate, and whoever still waits carries it: a sweep must not close it again.
+#[test]
+fn a_gate_that_a_probe_opened_stays_open_through_a_sweep() {
+    let mut world = world(200);
+    let asked = 6 * 3600;
+    world.endpoints.behave(move |_, _, earlier| match earlier {
+        0 => Reply::retry_after(429, asked),
+        _ => Reply::status(200, 5),
+    });
+    enqueue(&mut world, 5);
+    world.pass(Duration::from_secs(1));
+    enqueue_many(&mut world, 30);
+    let opened = (0..9 * 60).any(|_| {
+        world.pass(MINUTE);
+        world.endpoints.seen().len() > 1
+    });
+    assert!(opened, "somebody probed");
+    world.pass(HOUR);
+    assert!(world.waiting() > 0, "the window lasts, and a sweep has found who waits in it");
+    let ids = enqueue_many(&mut world, 5);
+    world.pass(MINUTE);
+    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered), "nobody waits for an open gate");
+}
+
 #[test]
 fn two_schedulers_and_two_reconcilers_at_once_are_harmless() {
     let mut world = World::new(1, settings());

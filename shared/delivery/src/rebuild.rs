@@ -7,12 +7,13 @@
 //!
 //! The mark tells that the whole store was lost. A part of it can go alone: a shard whose replica was behind when it took
 //! over, say. So what waits is compared with the log now and then although the mark is there: a *sweep* is phase 1 alone,
-//! while work goes on, and puts back whatever is missing (DL-1).
+//! while work goes on, and puts back whatever is missing (DL-1). Gates it leaves alone: one that a probe has opened would be
+//! closed again by every snapshot that was taken before.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Fence, Owner, Phase, Position, Record, Timestamp, Topic, Write, rebuild};
+use domain::{Fence, Gates, Owner, Phase, Position, Record, Timestamp, Topic, Write, rebuild};
 use futures::future::try_join_all;
 
 use crate::fault::Fault;
@@ -224,7 +225,8 @@ impl Rebuild {
             if lock.is_none_or(|(fence, _)| fence != run.fence) {
                 return Ok(Step::Superseded);
             }
-            let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest))).await?;
+            let gates = if run.cursor.scope == Scope::All { Gates::Lost(now) } else { Gates::Known };
+            let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest, gates))).await?;
             for (rest, read) in unread.iter().zip(read) {
                 run.reached(rest.partition, read);
             }
@@ -234,20 +236,20 @@ impl Rebuild {
         }
     }
 
-    async fn step(&self, topic: Topic, rest: Extent) -> Result<Read, Fault> {
-        if topic == Topic::State { self.forward(rest).await } else { self.backward(topic, rest).await }
+    async fn step(&self, topic: Topic, rest: Extent, gates: Gates) -> Result<Read, Fault> {
+        if topic == Topic::State { self.forward(rest, gates).await } else { self.backward(topic, rest, gates).await }
     }
 
-    async fn forward(&self, rest: Extent) -> Result<Read, Fault> {
+    async fn forward(&self, rest: Extent, gates: Gates) -> Result<Read, Fault> {
         let from = Position { partition: rest.partition, offset: rest.start };
         let page = self.log.read(Topic::State, from, PAGE).await?;
         // A page that moved nothing means that the rest was compacted away.
         let next = if page.next > rest.start { page.next.min(rest.end) } else { rest.end };
         let before_end = page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
-        Ok(Read { next, replayed: self.restore(before_end).await? })
+        Ok(Read { next, replayed: self.restore(before_end, gates).await? })
     }
 
-    async fn backward(&self, topic: Topic, rest: Extent) -> Result<Read, Fault> {
+    async fn backward(&self, topic: Topic, rest: Extent, gates: Gates) -> Result<Read, Fault> {
         let page_len = u64::try_from(PAGE).unwrap_or(u64::MAX);
         let start = rest.end.saturating_sub(page_len).max(rest.start);
         let (mut offset, mut replayed) = (start, 0);
@@ -259,7 +261,7 @@ impl Rebuild {
             if topic == Topic::DeadLetter {
                 records = self.still_dead(records).await?;
             }
-            replayed += self.restore(records).await?;
+            replayed += self.restore(records, gates).await?;
             // A page that moved nothing means that the rest is gone.
             offset = if page.next > offset { page.next } else { rest.end };
         }
@@ -267,12 +269,12 @@ impl Rebuild {
     }
 
     /// Writes what records restore; returns how many they were.
-    async fn restore(&self, records: Vec<LogRecord>) -> Result<usize, Fault> {
+    async fn restore(&self, records: Vec<LogRecord>, gates: Gates) -> Result<usize, Fault> {
         let count = records.len();
         metrics::counter!(observe::REPLAYED).increment(u64::try_from(count).unwrap_or(u64::MAX));
         let writes: Vec<Write> = records
             .into_iter()
-            .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position)))
+            .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position, gates)))
             .flatten()
             .collect();
         if !writes.is_empty() {

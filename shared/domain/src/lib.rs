@@ -55,7 +55,7 @@ pub use outcome::{Answer, EXCERPT_BYTES_MAX, FailureKind, Outcome, Verdict};
 pub use owner::{OwnerDecision, OwnerState};
 pub use policy::{InflightLimits, OnStoreFailure, Policy, ResponseBody};
 pub use policy_error::PolicyError;
-pub use rebuild::{index_entry, rebuild};
+pub use rebuild::{Gates, index_entry, rebuild};
 pub use record::{DeliveryResult, Record, Topic, WaitReason, Waiting};
 pub use release::release;
 pub use release_window::{COHORT_STEP, ReleasePolicy};
