@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use delivery::FaultKind;
+use delivery::dead_letters::Replayed;
 use delivery::ports::dead_letters::DeadLetterFilter;
 use domain::{Phase, Topic};
 use howk_tests::endpoint::Reply;
@@ -57,6 +58,37 @@ fn x9_a_dead_letter_that_could_not_be_published_is_published_later() {
     let desk = world.dead_letter_desk();
     let listed = world.run(async move { desk.list(&DeadLetterFilter::default(), None, 10).await }).unwrap();
     assert!(listed.iter().any(|listed| listed.entry.id == id && listed.letter.is_some()));
+}
+
+/// Whatever stalls between the letter and its end, the owner cannot replay it before: the next life's snapshot would come
+/// before the tombstone of this one.
+#[test]
+fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
+    for topic in [Topic::Results, Topic::State] {
+        let mut world = world(500);
+        let mut new = webhook(TENANT, URL);
+        new.max_attempts = 2;
+        let id = world.enqueue(vec![new]).remove(0);
+        world.pass(Duration::from_secs(1));
+        world.outage.strike(&[topic]);
+        world.pass(Duration::from_secs(30));
+        let count =
+            |world: &World, of: Topic| world.witness.published().iter().filter(|record| record.topic() == of).count();
+        let expected = (1, if topic == Topic::Results { 1 } else { 2 }, 1);
+        let found = (count(&world, Topic::DeadLetter), count(&world, Topic::Results), count(&world, Topic::State));
+        assert_eq!(found, expected, "each step is safe before the next: {topic:?}");
+        assert!(!world.status(&id).unwrap().phase.is_terminal());
+        let replay = |world: &mut World| {
+            let (desk, id) = (world.dead_letter_desk(), id.clone());
+            world.run(async move { desk.replay(&id).await }).unwrap()
+        };
+        assert_eq!(replay(&mut world), Replayed::NotFound, "{topic:?}");
+        world.outage.strike(&[]);
+        world.pass(Duration::from_mins(1));
+        assert_eq!(world.status(&id).unwrap().phase, Phase::Dead);
+        assert_eq!(count(&world, Topic::State), 2, "a snapshot and its tombstone");
+        assert!(matches!(replay(&mut world), Replayed::Yes(_)));
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The only interpreter of effects.
 //!
-//! Neighbouring publishes share one trip to the log, neighbouring writes one to the store. Repeating a list after a
+//! Neighbouring publishes share one trip to the log, neighbouring writes one to the store, but for those that stand alone.
+//! Repeating a list after a
 //! crash is safe: every effect is idempotent, and what led to it is not acknowledged before all are done.
 
 use domain::{Effect, EndpointState, Position, Record, Write};
@@ -32,10 +33,12 @@ pub(crate) async fn perform(
 ) -> Result<Option<EndpointState>, Fault> {
     let mut effects = effects.into_iter().skip(progress.done).peekable();
     while let Some(effect) = effects.next() {
+        let alone = effect.stands_alone();
         match effect {
             Effect::Publish(record) => {
                 let mut records = vec![record];
-                while let Some(Effect::Publish(record)) = effects.next_if(|next| matches!(next, Effect::Publish(_))) {
+                let shares = |next: &Effect| !alone && !next.stands_alone() && matches!(next, Effect::Publish(_));
+                while let Some(Effect::Publish(record)) = effects.next_if(shares) {
                     records.push(record);
                 }
                 let count = records.len();
@@ -44,7 +47,8 @@ pub(crate) async fn perform(
             }
             Effect::Write(write) => {
                 let mut writes = vec![located(write, progress.letter_at)];
-                while let Some(Effect::Write(write)) = effects.next_if(|next| matches!(next, Effect::Write(_))) {
+                let shares = |next: &Effect| !alone && !next.stands_alone() && matches!(next, Effect::Write(_));
+                while let Some(Effect::Write(write)) = effects.next_if(shares) {
                     writes.push(located(write, progress.letter_at));
                 }
                 let count = writes.len();

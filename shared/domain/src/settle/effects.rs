@@ -87,20 +87,18 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
         state: OwnerState::Gone,
         decided_at: finished.ended_at,
     });
-    // The result says that it is over, so it follows once the letter is safe.
-    let mut effects = vec![
-        Effect::Publish(Record::DeadLetter(letter)),
-        Effect::Write(Write::Index(entry)),
-        finished.result(&status),
-        settled(finished, status),
-    ];
+    // The result says that it is over, so it follows once the letter is safe. The owner can replay what is listed, and the
+    // next life may wait under the same key, so the tombstone of this one comes before that. Not later than the
+    // settlement: until that is done the record comes again, and what comes of it is listed.
+    let mut effects = vec![Effect::Publish(Record::DeadLetter(letter)), finished.result(&status)];
+    effects.extend(tombstone(finished));
+    effects.extend([Effect::Write(Write::Index(entry)), settled(finished, status)]);
     effects.extend(finished.report_and_release());
     // Not before it is settled: whoever takes over an unsettled dispatch of a disabled endpoint would park what is given
     // up already. If this is lost, the next webhook is told the same.
     effects.extend(gone.into_iter().flat_map(|decision| {
         [Effect::Publish(Record::Owner(decision.clone())), Effect::Write(Write::Decide(decision))]
     }));
-    effects.extend(tombstone(finished));
     effects
 }
 
