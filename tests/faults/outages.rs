@@ -5,10 +5,11 @@ use std::time::Duration;
 use delivery::FaultKind;
 use delivery::dead_letters::Replayed;
 use delivery::ports::dead_letters::DeadLetterFilter;
-use domain::{Phase, Topic};
+use domain::{Lane, Phase, Record, Topic};
 use howk_tests::endpoint::Reply;
 use howk_tests::world::{World, settings, webhook};
 
+use crate::acts::invocation;
 use crate::scenes::{TENANT, URL};
 
 fn world(status: u16) -> World {
@@ -89,6 +90,34 @@ fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
         assert_eq!(count(&world, Topic::State), 2, "a snapshot and its tombstone");
         assert!(matches!(replay(&mut world), Replayed::Yes(_)));
     }
+}
+
+/// An owner that the log keeps waiting beyond its claim does not give up what another one has delivered meanwhile.
+#[test]
+fn cl_1_what_another_owner_delivered_is_not_dead_lettered() {
+    let mut world = world(500);
+    let mut new = webhook(TENANT, URL);
+    new.max_attempts = 1;
+    world.outage.strike(&[Topic::DeadLetter]);
+    let id = world.enqueue(vec![new]).remove(0);
+    world.pass(Duration::from_mins(1));
+    world.endpoints.behave(|_, _, _| Reply::status(200, 5));
+    let dispatch = world.witness.published().into_iter().find_map(|record| match record {
+        Record::Dispatch(_, dispatch) => Some(dispatch),
+        _ => None,
+    });
+    let (deliver, second) = (world.deliver(), invocation("second", Lane::Fast, world.now()));
+    world.run(async move { deliver.deliver(&dispatch.unwrap(), &second).await }).unwrap();
+    assert_eq!(world.status(&id).unwrap().phase, Phase::Delivered);
+    world.outage.strike(&[]);
+    world.pass(Duration::from_mins(1));
+    let published = world.witness.published();
+    assert!(!published.iter().any(|record| matches!(record, Record::DeadLetter(_))), "it was delivered");
+    let told = published.iter().filter(|record| matches!(record, Record::Result(_))).count();
+    assert_eq!((told, world.endpoints.seen().len()), (2, 2), "each request is told all the same");
+    world.lose_hot_state();
+    world.pass(Duration::from_mins(1));
+    assert_eq!(world.status(&id).unwrap().phase, Phase::Delivered);
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub use release::release;
 pub use release_window::{COHORT_STEP, ReleasePolicy};
 pub use retry::RetryPolicy;
 pub use secret::{Sealed, Secret};
-pub use settle::{Fate, Finished, Settled, follow_up, settle};
+pub use settle::{Fate, Finished, Settled, follow_up, settle, superseded};
 pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, SigningKey};
 pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};
 pub use tally::{BUCKETS_PER_WINDOW, Bucket, Tally, bucket_start, recent};

@@ -19,6 +19,7 @@ pub(super) fn of(finished: &Finished<'_>, fate: Fate) -> Vec<Effect> {
         Fate::Retried(at) => retried(finished, at),
         Fate::MovedToSlowLane => moved(finished),
         Fate::DeadLettered(reason) => dead_lettered(finished, reason),
+        Fate::Superseded => superseded(finished),
     }
 }
 
@@ -99,6 +100,13 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
     effects.extend(gone.into_iter().flat_map(|decision| {
         [Effect::Publish(Record::Owner(decision.clone())), Effect::Write(Write::Decide(decision))]
     }));
+    effects
+}
+
+fn superseded(finished: &Finished<'_>) -> Vec<Effect> {
+    // As far as this owner may say: the other one's result tells the rest.
+    let mut effects = vec![finished.result(&finished.status(Phase::Delivering))];
+    effects.extend(finished.report_and_release());
     effects
 }
 
