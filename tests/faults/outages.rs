@@ -1,16 +1,20 @@
 //! The log is out of reach for a while.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use delivery::FaultKind;
 use delivery::dead_letters::Replayed;
+use delivery::deliver::Handled;
 use delivery::ports::dead_letters::DeadLetterFilter;
-use domain::{Lane, Phase, Record, Topic};
+use delivery::ports::endpoints::Endpoints;
+use delivery::{Fault, FaultKind};
+use domain::{Cause, Lane, Phase, Record, Topic, WaitReason};
 use howk_tests::endpoint::Reply;
+use howk_tests::fuse::Blow;
 use howk_tests::world::{World, settings, webhook};
 
-use crate::acts::invocation;
-use crate::scenes::{TENANT, URL};
+use crate::acts::{self, invocation};
+use crate::scenes::{self, Scene, TENANT, URL, hash};
 
 fn world(status: u16) -> World {
     let mut world = World::new(11, settings());
@@ -143,4 +147,71 @@ fn p10_accepted_means_published() {
     world.outage.strike(&[]);
     world.pass(Duration::from_mins(1));
     assert_eq!(world.endpoints.seen().len(), 0, "and nothing was sent behind its back");
+}
+
+/// Who works next on the dispatch of a scene; the reasons for which something waits since.
+fn work(scene: &mut Scene, owner: &str) -> (Result<Handled, Fault>, Vec<WaitReason>) {
+    let (deliver, dispatch) = (scene.world.deliver(), scene.dispatch());
+    let (invocation, before) = (invocation(owner, scene.lane, scene.now()), scene.world.witness.published().len());
+    let handled = scene.world.run(async move { deliver.deliver(&dispatch, &invocation).await });
+    let since = scene.world.witness.published().into_iter().skip(before);
+    let reasons =
+        since.filter_map(|record| if let Record::Waiting(waiting) = record { Some(waiting.reason) } else { None });
+    (handled, reasons.collect())
+}
+
+fn inflight(scene: &mut Scene) -> u64 {
+    let (store, now) = (Arc::clone(&scene.world.store), scene.now());
+    scene.world.run(async move { store.endpoint(&hash(), now).await }).unwrap().map_or(0, |view| view.inflight)
+}
+
+/// The log fails before a decision is stored: whoever comes next finds neither a claim nor a lease in its way.
+#[test]
+fn cl_1_ln_1_a_fault_of_the_log_gives_back_what_was_taken() {
+    for (scene, reason) in [
+        (scenes::gate_closed(), WaitReason::Gate),
+        (scenes::circuit_open(), WaitReason::Circuit),
+        (scenes::paused(), WaitReason::Paused),
+    ] {
+        let mut scene = scene;
+        scene.world.outage.strike(&[Topic::State]);
+        assert!(work(&mut scene, "first").0.is_err());
+        assert_eq!(inflight(&mut scene), 0, "{reason:?}");
+        scene.world.outage.strike(&[]);
+        assert_eq!(work(&mut scene, "second").1, [reason], "not held");
+        assert_eq!(inflight(&mut scene), 0, "{reason:?}");
+    }
+}
+
+/// The slow lane may have been given it all the same, so the repeat is told of it.
+#[test]
+fn cl_1_a_fault_while_diverting_gives_back_the_leases_and_keeps_the_claim() {
+    let mut scene = scenes::known_slow();
+    scene.world.outage.strike(&[Topic::Slow]);
+    assert!(work(&mut scene, "first").0.is_err());
+    assert_eq!(inflight(&mut scene), 0);
+    scene.world.outage.strike(&[]);
+    assert_eq!(work(&mut scene, "second").1, [WaitReason::Claimed]);
+}
+
+/// The store fails to store a probe: no request was made, so the next one is no takeover.
+#[test]
+fn cl_1_a_fault_of_a_probe_gives_back_what_was_taken() {
+    let mut scene = scenes::circuit_to_probe(Reply::status(200, 5));
+    let fuse = acts::fuse(&scene, 1, Blow::FailsOnce);
+    acts::deliver(&mut scene, &fuse);
+    assert!(fuse.has_blown() && scene.world.endpoints.seen().is_empty());
+    assert_eq!(inflight(&mut scene), 0);
+    assert_eq!(work(&mut scene, "second").0.unwrap(), Handled::Done);
+    let causes: Vec<_> = scene
+        .world
+        .witness
+        .published()
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Result(result) => Some(result.attempt.cause),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(causes, [Cause::First]);
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use domain::{
     Admission, ClaimRequest, Dispatch, Effect, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner,
     Permit, Policy, Position, Record, Settled, Situation, Timestamp, Transition, Undecodable, WaitReason, admit,
-    admit_effects, follow_up, settle, superseded,
+    admit_effects, follow_up, settle, superseded, undo,
 };
 
 use tracing::Instrument;
@@ -110,24 +110,46 @@ impl Deliver {
             entropy: self.random.entropy(),
         };
         let mut facts = self.open(dispatch, invocation, now).await;
-        let admission = self.decide(dispatch, &mut facts, moment).await?;
+        let decided = self.decide(dispatch, &mut facts, moment).await;
         let situation = Situation { dispatch, facts: &facts, policy: &self.policy, moment };
+        let admission = match decided {
+            Ok(admission) => admission,
+            Err(fault) => {
+                self.give_back(undo(&situation, &Admission::HandBack(HandBack::StoreFailed))).await;
+                return Err(fault);
+            }
+        };
         observe::decided(&admission);
         match &admission {
             Admission::Send(permit) | Admission::Probe(_, permit) => self.send(situation, *permit).await,
             Admission::HandBack(reason) => {
-                // Giving back is a courtesy: what is not given back runs out by itself.
-                let given_back = self.perform_once(admit_effects(&situation, &admission)).await;
-                given_back.err().iter().for_each(|fault| tracing::debug!(%fault, "nothing was given back"));
+                self.give_back(admit_effects(&situation, &admission)).await;
                 Ok(Handled::HandedBack(*reason))
             }
             Admission::Divert(_) | Admission::Defer(..) | Admission::Park(_) | Admission::Drop(_) => {
-                self.perform_once(admit_effects(&situation, &admission)).await?;
+                self.carry_out(situation, &admission).await?;
                 if matches!(admission, Admission::Divert(_)) {
                     self.stats.count(now, |counts| counts.diverted += 1);
                 }
                 Ok(Handled::Done)
             }
+        }
+    }
+
+    /// Does what a decision wants that makes no request. A fault before any of it gives back what *open* took.
+    async fn carry_out(&self, situation: Situation<'_>, admission: &Admission) -> Result<(), Fault> {
+        let mut progress = Progress::default();
+        let done = perform(admit_effects(&situation, admission), &mut progress, &*self.log, &*self.hot).await;
+        if done.is_err() && progress.is_none() {
+            self.give_back(undo(&situation, admission)).await;
+        }
+        done.map(drop)
+    }
+
+    /// Giving back is a courtesy: what is not given back runs out by itself.
+    async fn give_back(&self, effects: Vec<Effect>) {
+        if let Err(fault) = self.perform_once(effects).await {
+            tracing::debug!(%fault, "nothing was given back");
         }
     }
 

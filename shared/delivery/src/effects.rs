@@ -1,8 +1,8 @@
 //! The only interpreter of effects.
 //!
 //! Neighbouring publishes share one trip to the log, neighbouring writes one to the store, but for those that stand alone.
-//! Repeating a list after a
-//! crash is safe: every effect is idempotent, and what led to it is not acknowledged before all are done.
+//! Repeating a list after a crash is safe: every effect is idempotent, and what led to it is not acknowledged before all
+//! are done.
 
 use domain::{Effect, EndpointState, Position, Record, Write};
 
@@ -17,6 +17,13 @@ pub(crate) struct Progress {
     done: usize,
     letter_at: Option<Position>,
     state: Option<EndpointState>,
+}
+
+impl Progress {
+    /// Whether nothing was done.
+    pub(crate) const fn is_none(&self) -> bool {
+        self.done == 0
+    }
 }
 
 /// Performs effects in order, from where `progress` stands, and returns the endpoint's state after its report, if there

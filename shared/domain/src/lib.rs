@@ -36,7 +36,7 @@ mod time;
 mod trace;
 mod webhook;
 
-pub use admit::{Admission, HandBack, Permit, Probes, admit, admit_effects};
+pub use admit::{Admission, HandBack, Permit, Probes, admit, admit_effects, undo};
 pub use circuit::{Circuit, CircuitAnswer, CircuitPolicy, Health};
 pub use claim::{ClaimFact, ClaimRequest, ClaimState, Duplicate, Fence, Owner};
 pub use dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType, Undecodable};
