@@ -175,6 +175,10 @@ impl Rebuild {
                 Step::Late => return Ok(Rebuilt::Unfinished(run.cursor.clone())),
                 Step::Superseded => return Ok(Rebuilt::Busy),
             }
+            // Before the cursor moves on: a mark that stays behind would never catch up.
+            if topic == Topic::Results && !self.catch_up(run).await? {
+                return Ok(Rebuilt::Busy);
+            }
             if !self.end_phase(run).await? {
                 return Ok(Rebuilt::Busy);
             }
@@ -303,9 +307,22 @@ impl Rebuild {
     }
 
     async fn set_epoch(&self, run: &Run<'_>) -> Result<bool, Fault> {
-        let number = self.recovery.epoch().await?.map_or(1, |epoch| epoch.number + 1);
-        let epoch = Epoch { number, completed_at: self.clock.now(), replayed: run.cursor.replayed };
+        let known = self.recovery.epoch().await?;
+        let number = known.as_ref().map_or(1, |epoch| epoch.number + 1);
+        // A store that was not lost knows what ended.
+        let is_behind = known.is_none_or(|epoch| epoch.is_behind);
+        let epoch = Epoch { number, completed_at: self.clock.now(), replayed: run.cursor.replayed, is_behind };
         self.recovery.complete(run.fence, &epoch).await
+    }
+
+    /// Marks that every status is back. `false` when somebody else took over.
+    async fn catch_up(&self, run: &Run<'_>) -> Result<bool, Fault> {
+        match self.recovery.epoch().await? {
+            Some(mark) if mark.is_behind => {
+                self.recovery.complete(run.fence, &Epoch { is_behind: false, ..mark }).await
+            }
+            Some(_) | None => Ok(true),
+        }
     }
 }
 
