@@ -222,6 +222,26 @@ fn a_410_disables_the_endpoint_for_its_tenant() {
 }
 
 #[test]
+fn cl_1_what_another_owner_settled_is_not_given_up() {
+    let mut scene = Scene::new().attempt(5, 5);
+    scene.dispatch.number = 7;
+    let request = Request::new(scene, answered(500));
+    let said = settlement(&request.settle().effects).status.clone();
+    let left = |phase, dispatch| superseded(&request.finished(), &Status { dispatch, phase, ..said.clone() });
+    for (phase, dispatch) in
+        [(Phase::Delivered, 7), (Phase::Waiting, 7), (Phase::Parked, 7), (Phase::Pending, 8), (Phase::Dead, 8)]
+    {
+        let settled = left(phase, dispatch).expect("it was settled");
+        assert_eq!(code(settled.fate), "superseded");
+        assert_eq!(words(&settled.effects), ["publish result", "report", "release"], "{phase:?} {dispatch}");
+        assert!(!result(&settled.effects).status.phase.is_settled(), "that is not its to say");
+    }
+    for (phase, dispatch) in [(Phase::Pending, 7), (Phase::Delivering, 7), (Phase::Waiting, 6), (Phase::Dead, 7)] {
+        assert_eq!(left(phase, dispatch), None, "{phase:?} {dispatch}");
+    }
+}
+
+#[test]
 fn ln_1_leases_are_given_back_and_the_token_is_not() {
     for outcome in outcomes() {
         let effects = Request::new(Scene::slow(), outcome).settle().effects;
@@ -246,25 +266,5 @@ fn a_dead_letter_keeps_the_answers_body_only_where_it_may() {
             Effect::Publish(_) | Effect::Write(_) => None,
         });
         assert_eq!(letter.unwrap().response_body.is_some(), kept);
-    }
-}
-
-#[test]
-fn cl_1_what_another_owner_settled_is_not_given_up() {
-    let mut scene = Scene::new().attempt(5, 5);
-    scene.dispatch.number = 7;
-    let request = Request::new(scene, answered(500));
-    let said = settlement(&request.settle().effects).status.clone();
-    let left = |phase, dispatch| superseded(&request.finished(), &Status { dispatch, phase, ..said.clone() });
-    for (phase, dispatch) in
-        [(Phase::Delivered, 7), (Phase::Waiting, 7), (Phase::Parked, 7), (Phase::Pending, 8), (Phase::Dead, 8)]
-    {
-        let settled = left(phase, dispatch).expect("it was settled");
-        assert_eq!(code(settled.fate), "superseded");
-        assert_eq!(words(&settled.effects), ["publish result", "report", "release"], "{phase:?} {dispatch}");
-        assert!(!result(&settled.effects).status.phase.is_settled(), "that is not its to say");
-    }
-    for (phase, dispatch) in [(Phase::Pending, 7), (Phase::Delivering, 7), (Phase::Waiting, 6), (Phase::Dead, 7)] {
-        assert_eq!(left(phase, dispatch), None, "{phase:?} {dispatch}");
     }
 }
