@@ -1,8 +1,10 @@
 //! Every crash point: for each decision and each k, stop after effect k, let others take over, and nothing is lost
 //! (P9, DL-1).
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use delivery::ports::dead_letters::DeadLetters;
 use domain::{OwnerState, Phase, Record};
 use howk_tests::endpoint::Reply;
 use howk_tests::fuse::Blow;
@@ -87,6 +89,32 @@ fn retried_behind_a_gate() {
 #[test]
 fn exhausted() {
     stop_after_every_effect(|| Scene::with_attempts(1, Reply::status(500, 5)), acts::deliver);
+}
+
+#[test]
+fn exhausted_after_a_wait() {
+    stop_after_every_effect(scenes::dying, acts::deliver);
+}
+
+/// A replay can follow as soon as the letter is listed, and its snapshot has the same key: the tombstone must not be last.
+#[test]
+fn what_is_listed_as_dead_waits_no_more() {
+    let mut listed = 0;
+    for k in 0.. {
+        let mut scene = scenes::dying();
+        let fuse = acts::fuse(&scene, k, Blow::Dies);
+        acts::deliver(&mut scene, &fuse);
+        let (store, id) = (Arc::clone(&scene.world.store), scene.id.clone());
+        if scene.world.run(async move { store.find(&id).await }).unwrap().is_some() {
+            listed += 1;
+            let published = scene.world.witness.published();
+            assert!(published.iter().any(|record| matches!(record, Record::Tombstone(..))), "after {k} effects");
+        }
+        if !fuse.has_blown() {
+            break;
+        }
+    }
+    assert!(listed > 1, "it is listed before the last effect");
 }
 
 #[test]

@@ -8,3 +8,4 @@ mod crash_points;
 mod outages;
 mod scenes;
 mod services;
+mod trips;

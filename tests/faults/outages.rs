@@ -1,14 +1,20 @@
 //! The log is out of reach for a while.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use delivery::FaultKind;
+use delivery::dead_letters::Replayed;
+use delivery::deliver::Handled;
 use delivery::ports::dead_letters::DeadLetterFilter;
-use domain::{Phase, Topic};
+use delivery::ports::endpoints::Endpoints;
+use delivery::{Fault, FaultKind};
+use domain::{Cause, Lane, Phase, Record, Topic, WaitReason};
 use howk_tests::endpoint::Reply;
+use howk_tests::fuse::Blow;
 use howk_tests::world::{World, settings, webhook};
 
-use crate::scenes::{TENANT, URL};
+use crate::acts::{self, invocation};
+use crate::scenes::{self, Scene, TENANT, URL, hash};
 
 fn world(status: u16) -> World {
     let mut world = World::new(11, settings());
@@ -59,6 +65,65 @@ fn x9_a_dead_letter_that_could_not_be_published_is_published_later() {
     assert!(listed.iter().any(|listed| listed.entry.id == id && listed.letter.is_some()));
 }
 
+/// Whatever stalls between the letter and its end, the owner cannot replay it before: the next life's snapshot would come
+/// before the tombstone of this one.
+#[test]
+fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
+    for topic in [Topic::Results, Topic::State] {
+        let mut world = world(500);
+        let mut new = webhook(TENANT, URL);
+        new.max_attempts = 2;
+        let id = world.enqueue(vec![new]).remove(0);
+        world.pass(Duration::from_secs(1));
+        world.outage.strike(&[topic]);
+        world.pass(Duration::from_secs(30));
+        let count =
+            |world: &World, of: Topic| world.witness.published().iter().filter(|record| record.topic() == of).count();
+        let expected = (1, if topic == Topic::Results { 1 } else { 2 }, 1);
+        let found = (count(&world, Topic::DeadLetter), count(&world, Topic::Results), count(&world, Topic::State));
+        assert_eq!(found, expected, "each step is safe before the next: {topic:?}");
+        assert!(!world.status(&id).unwrap().phase.is_terminal());
+        let replay = |world: &mut World| {
+            let (desk, id) = (world.dead_letter_desk(), id.clone());
+            world.run(async move { desk.replay(&id).await }).unwrap()
+        };
+        assert_eq!(replay(&mut world), Replayed::NotFound, "{topic:?}");
+        world.outage.strike(&[]);
+        world.pass(Duration::from_mins(1));
+        assert_eq!(world.status(&id).unwrap().phase, Phase::Dead);
+        assert_eq!(count(&world, Topic::State), 2, "a snapshot and its tombstone");
+        assert!(matches!(replay(&mut world), Replayed::Yes(_)));
+    }
+}
+
+/// An owner that the log keeps waiting beyond its claim does not give up what another one has delivered meanwhile.
+#[test]
+fn cl_1_what_another_owner_delivered_is_not_dead_lettered() {
+    let mut world = world(500);
+    let mut new = webhook(TENANT, URL);
+    new.max_attempts = 1;
+    world.outage.strike(&[Topic::DeadLetter]);
+    let id = world.enqueue(vec![new]).remove(0);
+    world.pass(Duration::from_mins(1));
+    world.endpoints.behave(|_, _, _| Reply::status(200, 5));
+    let dispatch = world.witness.published().into_iter().find_map(|record| match record {
+        Record::Dispatch(_, dispatch) => Some(dispatch),
+        _ => None,
+    });
+    let (deliver, second) = (world.deliver(), invocation("second", Lane::Fast, world.now()));
+    world.run(async move { deliver.deliver(&dispatch.unwrap(), &second).await }).unwrap();
+    assert_eq!(world.status(&id).unwrap().phase, Phase::Delivered);
+    world.outage.strike(&[]);
+    world.pass(Duration::from_mins(1));
+    let published = world.witness.published();
+    assert!(!published.iter().any(|record| matches!(record, Record::DeadLetter(_))), "it was delivered");
+    let told = published.iter().filter(|record| matches!(record, Record::Result(_))).count();
+    assert_eq!((told, world.endpoints.seen().len()), (2, 2), "each request is told all the same");
+    world.lose_hot_state();
+    world.pass(Duration::from_mins(1));
+    assert_eq!(world.status(&id).unwrap().phase, Phase::Delivered);
+}
+
 #[test]
 fn p13_a_long_outage_ends_without_a_restart_and_without_a_loss() {
     let mut world = world(503);
@@ -82,4 +147,71 @@ fn p10_accepted_means_published() {
     world.outage.strike(&[]);
     world.pass(Duration::from_mins(1));
     assert_eq!(world.endpoints.seen().len(), 0, "and nothing was sent behind its back");
+}
+
+/// Who works next on the dispatch of a scene; the reasons for which something waits since.
+fn work(scene: &mut Scene, owner: &str) -> (Result<Handled, Fault>, Vec<WaitReason>) {
+    let (deliver, dispatch) = (scene.world.deliver(), scene.dispatch());
+    let (invocation, before) = (invocation(owner, scene.lane, scene.now()), scene.world.witness.published().len());
+    let handled = scene.world.run(async move { deliver.deliver(&dispatch, &invocation).await });
+    let since = scene.world.witness.published().into_iter().skip(before);
+    let reasons =
+        since.filter_map(|record| if let Record::Waiting(waiting) = record { Some(waiting.reason) } else { None });
+    (handled, reasons.collect())
+}
+
+fn inflight(scene: &mut Scene) -> u64 {
+    let (store, now) = (Arc::clone(&scene.world.store), scene.now());
+    scene.world.run(async move { store.endpoint(&hash(), now).await }).unwrap().map_or(0, |view| view.inflight)
+}
+
+/// The log fails before a decision is stored: whoever comes next finds neither a claim nor a lease in its way.
+#[test]
+fn cl_1_ln_1_a_fault_of_the_log_gives_back_what_was_taken() {
+    for (scene, reason) in [
+        (scenes::gate_closed(), WaitReason::Gate),
+        (scenes::circuit_open(), WaitReason::Circuit),
+        (scenes::paused(), WaitReason::Paused),
+    ] {
+        let mut scene = scene;
+        scene.world.outage.strike(&[Topic::State]);
+        assert!(work(&mut scene, "first").0.is_err());
+        assert_eq!(inflight(&mut scene), 0, "{reason:?}");
+        scene.world.outage.strike(&[]);
+        assert_eq!(work(&mut scene, "second").1, [reason], "not held");
+        assert_eq!(inflight(&mut scene), 0, "{reason:?}");
+    }
+}
+
+/// The slow lane may have been given it all the same, so the repeat is told of it.
+#[test]
+fn cl_1_a_fault_while_diverting_gives_back_the_leases_and_keeps_the_claim() {
+    let mut scene = scenes::known_slow();
+    scene.world.outage.strike(&[Topic::Slow]);
+    assert!(work(&mut scene, "first").0.is_err());
+    assert_eq!(inflight(&mut scene), 0);
+    scene.world.outage.strike(&[]);
+    assert_eq!(work(&mut scene, "second").1, [WaitReason::Claimed]);
+}
+
+/// The store fails to store a probe: no request was made, so the next one is no takeover.
+#[test]
+fn cl_1_a_fault_of_a_probe_gives_back_what_was_taken() {
+    let mut scene = scenes::circuit_to_probe(Reply::status(200, 5));
+    let fuse = acts::fuse(&scene, 1, Blow::FailsOnce);
+    acts::deliver(&mut scene, &fuse);
+    assert!(fuse.has_blown() && scene.world.endpoints.seen().is_empty());
+    assert_eq!(inflight(&mut scene), 0);
+    assert_eq!(work(&mut scene, "second").0.unwrap(), Handled::Done);
+    let causes: Vec<_> = scene
+        .world
+        .witness
+        .published()
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Result(result) => Some(result.attempt.cause),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(causes, [Cause::First]);
 }

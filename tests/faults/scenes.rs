@@ -158,6 +158,16 @@ pub(crate) fn delivered_duplicate() -> Scene {
     scene
 }
 
+/// Failed, waited, and about to fail for the last time.
+pub(crate) fn dying() -> Scene {
+    let mut scene = Scene::with_attempts(2, Reply::status(500, 5));
+    scene.deliver_once();
+    scene.world.pass(Duration::from_secs(30));
+    let release = scene.world.system.release.clone();
+    scene.world.run(async move { release.tick().await }).unwrap();
+    scene
+}
+
 pub(crate) fn dead() -> Scene {
     let mut scene = Scene::with_attempts(1, Reply::status(500, 5));
     scene.deliver_once();

@@ -12,7 +12,7 @@ use delivery::ports::dead_letters::DeadLetterFilter;
 use delivery::ports::hot_state::HotState;
 use delivery::ports::log::{Extent, Log, Page};
 use delivery::rebuild::{Rebuild, When};
-use domain::{Owner, Phase, Position, Record, Topic, Write};
+use domain::{Cause, Owner, Phase, Position, Record, Topic, Write};
 use howk_tests::endpoint::Reply;
 use howk_tests::world::{World, settings};
 
@@ -121,6 +121,56 @@ fn a_gate_survives_the_loss_of_the_hot_state() {
     enqueue(&mut world, 5);
     world.pass(Duration::from_secs(500));
     assert_eq!(world.endpoints.seen().len(), 1, "RT-1: still at rest");
+}
+
+/// A probe opened the gate, and whoever still waits carries it: a sweep must not close it again.
+#[test]
+fn a_gate_that_a_probe_opened_stays_open_through_a_sweep() {
+    let mut world = world(200);
+    let asked = 6 * 3600;
+    world.endpoints.behave(move |_, _, earlier| match earlier {
+        0 => Reply::retry_after(429, asked),
+        _ => Reply::status(200, 5),
+    });
+    enqueue(&mut world, 5);
+    world.pass(Duration::from_secs(1));
+    enqueue_many(&mut world, 30);
+    let opened = (0..9 * 60).any(|_| {
+        world.pass(MINUTE);
+        world.endpoints.seen().len() > 1
+    });
+    assert!(opened, "somebody probed");
+    world.pass(HOUR);
+    assert!(world.waiting() > 0, "the window lasts, and a sweep has found who waits in it");
+    let ids = enqueue_many(&mut world, 5);
+    world.pass(MINUTE);
+    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered), "nobody waits for an open gate");
+}
+
+/// A caller repeats its key after the store was lost and before it knows again that the webhook was delivered.
+#[test]
+fn a_key_that_is_repeated_before_the_statuses_are_back_says_why_it_was_sent_twice() {
+    let mut world = world(200);
+    let mut keyed = howk_tests::world::webhook("tenant", URL);
+    keyed.idempotency_key = Some("order 7".to_owned());
+    let id = world.enqueue(vec![keyed.clone()]).remove(0);
+    world.pass(Duration::from_secs(1));
+    world.lose_hot_state();
+    world.outage.strike(&[Topic::Results]);
+    world.pass(MINUTE);
+    assert_eq!(world.enqueue(vec![keyed.clone()]), std::slice::from_ref(&id));
+    world.pass(Duration::from_secs(1));
+    assert_eq!(world.endpoints.seen().len(), 2, "what waited is back, so work goes on");
+    world.outage.strike(&[]);
+    world.pass(MINUTE);
+    let results = world.witness.published().into_iter().filter_map(|record| match record {
+        Record::Result(result) => Some((result.status.id, result.attempt.cause)),
+        _ => None,
+    });
+    assert_eq!(results.collect::<Vec<_>>(), [(id.clone(), Cause::First), (id, Cause::Unclaimed)]);
+    world.enqueue(vec![keyed]);
+    world.pass(MINUTE);
+    assert_eq!(world.endpoints.seen().len(), 2, "from then on it is known");
 }
 
 #[test]

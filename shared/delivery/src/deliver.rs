@@ -10,7 +10,7 @@ use std::time::Duration;
 use domain::{
     Admission, ClaimRequest, Dispatch, Effect, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner,
     Permit, Policy, Position, Record, Settled, Situation, Timestamp, Transition, Undecodable, WaitReason, admit,
-    admit_effects, follow_up, settle,
+    admit_effects, follow_up, settle, superseded, undo,
 };
 
 use tracing::Instrument;
@@ -21,6 +21,7 @@ use crate::observe;
 use crate::ports::hot_state::{Change, HotState, OpenRequest};
 use crate::ports::log::{Log, LogRecord};
 use crate::ports::sender::{Request, Sender};
+use crate::ports::statuses::Statuses;
 use crate::ports::time::{Clock, Random};
 use crate::tally::StatsTally;
 
@@ -37,6 +38,8 @@ pub struct Deliver {
     pub log: Arc<dyn Log>,
     /// Claims, leases, endpoints.
     pub hot: Arc<dyn HotState>,
+    /// What another owner made of a dispatch whose claim has ended.
+    pub statuses: Arc<dyn Statuses>,
     /// Who makes the requests.
     pub sender: Arc<dyn Sender>,
     /// The time.
@@ -107,24 +110,46 @@ impl Deliver {
             entropy: self.random.entropy(),
         };
         let mut facts = self.open(dispatch, invocation, now).await;
-        let admission = self.decide(dispatch, &mut facts, moment).await?;
+        let decided = self.decide(dispatch, &mut facts, moment).await;
         let situation = Situation { dispatch, facts: &facts, policy: &self.policy, moment };
+        let admission = match decided {
+            Ok(admission) => admission,
+            Err(fault) => {
+                self.give_back(undo(&situation, &Admission::HandBack(HandBack::StoreFailed))).await;
+                return Err(fault);
+            }
+        };
         observe::decided(&admission);
         match &admission {
             Admission::Send(permit) | Admission::Probe(_, permit) => self.send(situation, *permit).await,
             Admission::HandBack(reason) => {
-                // Giving back is a courtesy: what is not given back runs out by itself.
-                let given_back = self.perform_once(admit_effects(&situation, &admission)).await;
-                given_back.err().iter().for_each(|fault| tracing::debug!(%fault, "nothing was given back"));
+                self.give_back(admit_effects(&situation, &admission)).await;
                 Ok(Handled::HandedBack(*reason))
             }
             Admission::Divert(_) | Admission::Defer(..) | Admission::Park(_) | Admission::Drop(_) => {
-                self.perform_once(admit_effects(&situation, &admission)).await?;
+                self.carry_out(situation, &admission).await?;
                 if matches!(admission, Admission::Divert(_)) {
                     self.stats.count(now, |counts| counts.diverted += 1);
                 }
                 Ok(Handled::Done)
             }
+        }
+    }
+
+    /// Does what a decision wants that makes no request. A fault before any of it gives back what *open* took.
+    async fn carry_out(&self, situation: Situation<'_>, admission: &Admission) -> Result<(), Fault> {
+        let mut progress = Progress::default();
+        let done = perform(admit_effects(&situation, admission), &mut progress, &*self.log, &*self.hot).await;
+        if done.is_err() && progress.is_none() {
+            self.give_back(undo(&situation, admission)).await;
+        }
+        done.map(drop)
+    }
+
+    /// Giving back is a courtesy: what is not given back runs out by itself.
+    async fn give_back(&self, effects: Vec<Effect>) {
+        if let Err(fault) = self.perform_once(effects).await {
+            tracing::debug!(%fault, "nothing was given back");
         }
     }
 
@@ -190,9 +215,8 @@ impl Deliver {
         let give_up_at = moment.remaining.map(|left| moment.now.plus(left));
         let (mut pause, mut progress) = (SETTLE_PAUSE, Progress::default());
         loop {
-            let Settled { fate, effects } = settle(finished);
-            let fault = match perform(effects, &mut progress, &*self.log, &*self.hot).await {
-                Ok(state) => return Ok((fate, state)),
+            let fault = match self.settle_once(finished, &mut progress).await {
+                Ok(settled) => return Ok(settled),
                 Err(fault) => fault,
             };
             if give_up_at.is_some_and(|end| self.clock.now().plus(pause) >= end) {
@@ -202,6 +226,30 @@ impl Deliver {
             self.clock.sleep(pause).await;
             pause = pause.saturating_mul(2).min(SETTLE_PAUSE_MAX);
         }
+    }
+
+    async fn settle_once(
+        &self,
+        finished: &Finished<'_>,
+        progress: &mut Progress,
+    ) -> Result<(Fate, Option<EndpointState>), Fault> {
+        let Settled { fate, effects } = settle(finished);
+        if let Some(Settled { fate, effects }) = self.superseded(finished, fate).await? {
+            return Ok((fate, self.perform_once(effects).await?));
+        }
+        Ok((fate, perform(effects, progress, &*self.log, &*self.hot).await?))
+    }
+
+    /// What is left to do when a webhook would be given up whose claim has ended, and another owner settled it: a letter
+    /// would list as dead what may be delivered.
+    async fn superseded(&self, finished: &Finished<'_>, fate: Fate) -> Result<Option<Settled>, Fault> {
+        let Situation { dispatch, .. } = finished.situation;
+        let gives_up = matches!(fate, Fate::DeadLettered(_));
+        if !gives_up || self.clock.now() < finished.situation.lease_until() {
+            return Ok(None);
+        }
+        let known = self.statuses.statuses(std::slice::from_ref(&dispatch.webhook.id)).await?;
+        Ok(known.into_iter().flatten().next().and_then(|known| superseded(finished, &known)))
     }
 
     /// Changes the endpoint's state where that is due. Dying before it is harmless: the next report finds it due again,
@@ -239,7 +287,7 @@ impl Deliver {
         }
         self.stats.count(finished.ended_at, |counts| match fate {
             Fate::Delivered => counts.delivered += 1,
-            Fate::Retried(_) => counts.failed += 1,
+            Fate::Retried(_) | Fate::Superseded => counts.failed += 1,
             Fate::MovedToSlowLane => {
                 counts.failed += 1;
                 counts.diverted += 1;

@@ -1,7 +1,8 @@
 //! The only interpreter of effects.
 //!
-//! Neighbouring publishes share one trip to the log, neighbouring writes one to the store. Repeating a list after a
-//! crash is safe: every effect is idempotent, and what led to it is not acknowledged before all are done.
+//! Neighbouring publishes share one trip to the log, neighbouring writes one to the store, but for those that stand alone.
+//! Repeating a list after a crash is safe: every effect is idempotent, and what led to it is not acknowledged before all
+//! are done.
 
 use domain::{Effect, EndpointState, Position, Record, Write};
 
@@ -18,6 +19,13 @@ pub(crate) struct Progress {
     state: Option<EndpointState>,
 }
 
+impl Progress {
+    /// Whether nothing was done.
+    pub(crate) const fn is_none(&self) -> bool {
+        self.done == 0
+    }
+}
+
 /// Performs effects in order, from where `progress` stands, and returns the endpoint's state after its report, if there
 /// was one.
 ///
@@ -32,10 +40,12 @@ pub(crate) async fn perform(
 ) -> Result<Option<EndpointState>, Fault> {
     let mut effects = effects.into_iter().skip(progress.done).peekable();
     while let Some(effect) = effects.next() {
+        let alone = effect.stands_alone();
         match effect {
             Effect::Publish(record) => {
                 let mut records = vec![record];
-                while let Some(Effect::Publish(record)) = effects.next_if(|next| matches!(next, Effect::Publish(_))) {
+                let shares = |next: &Effect| !alone && !next.stands_alone() && matches!(next, Effect::Publish(_));
+                while let Some(Effect::Publish(record)) = effects.next_if(shares) {
                     records.push(record);
                 }
                 let count = records.len();
@@ -44,7 +54,8 @@ pub(crate) async fn perform(
             }
             Effect::Write(write) => {
                 let mut writes = vec![located(write, progress.letter_at)];
-                while let Some(Effect::Write(write)) = effects.next_if(|next| matches!(next, Effect::Write(_))) {
+                let shares = |next: &Effect| !alone && !next.stands_alone() && matches!(next, Effect::Write(_));
+                while let Some(Effect::Write(write)) = effects.next_if(shares) {
                     writes.push(located(write, progress.letter_at));
                 }
                 let count = writes.len();

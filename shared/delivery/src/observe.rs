@@ -85,7 +85,7 @@ pub(crate) fn decided(admission: &Admission) {
 pub(crate) fn finished(fate: Fate, took: std::time::Duration) {
     let outcome = match fate {
         Fate::Delivered => &HOT.success,
-        Fate::Retried(_) | Fate::MovedToSlowLane => &HOT.failure,
+        Fate::Retried(_) | Fate::MovedToSlowLane | Fate::Superseded => &HOT.failure,
         Fate::DeadLettered(_) => &HOT.exhausted,
     };
     outcome.increment(1);

@@ -7,12 +7,13 @@
 //!
 //! The mark tells that the whole store was lost. A part of it can go alone: a shard whose replica was behind when it took
 //! over, say. So what waits is compared with the log now and then although the mark is there: a *sweep* is phase 1 alone,
-//! while work goes on, and puts back whatever is missing (DL-1).
+//! while work goes on, and puts back whatever is missing (DL-1). Gates it leaves alone: one that a probe has opened would be
+//! closed again by every snapshot that was taken before.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Fence, Owner, Phase, Position, Record, Timestamp, Topic, Write, rebuild};
+use domain::{Fence, Gates, Owner, Phase, Position, Record, Timestamp, Topic, Write, rebuild};
 use futures::future::try_join_all;
 
 use crate::fault::Fault;
@@ -174,6 +175,10 @@ impl Rebuild {
                 Step::Late => return Ok(Rebuilt::Unfinished(run.cursor.clone())),
                 Step::Superseded => return Ok(Rebuilt::Busy),
             }
+            // Before the cursor moves on: a mark that stays behind would never catch up.
+            if topic == Topic::Results && !self.catch_up(run).await? {
+                return Ok(Rebuilt::Busy);
+            }
             if !self.end_phase(run).await? {
                 return Ok(Rebuilt::Busy);
             }
@@ -224,7 +229,8 @@ impl Rebuild {
             if lock.is_none_or(|(fence, _)| fence != run.fence) {
                 return Ok(Step::Superseded);
             }
-            let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest))).await?;
+            let gates = if run.cursor.scope == Scope::All { Gates::Lost(now) } else { Gates::Known };
+            let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest, gates))).await?;
             for (rest, read) in unread.iter().zip(read) {
                 run.reached(rest.partition, read);
             }
@@ -234,20 +240,20 @@ impl Rebuild {
         }
     }
 
-    async fn step(&self, topic: Topic, rest: Extent) -> Result<Read, Fault> {
-        if topic == Topic::State { self.forward(rest).await } else { self.backward(topic, rest).await }
+    async fn step(&self, topic: Topic, rest: Extent, gates: Gates) -> Result<Read, Fault> {
+        if topic == Topic::State { self.forward(rest, gates).await } else { self.backward(topic, rest, gates).await }
     }
 
-    async fn forward(&self, rest: Extent) -> Result<Read, Fault> {
+    async fn forward(&self, rest: Extent, gates: Gates) -> Result<Read, Fault> {
         let from = Position { partition: rest.partition, offset: rest.start };
         let page = self.log.read(Topic::State, from, PAGE).await?;
         // A page that moved nothing means that the rest was compacted away.
         let next = if page.next > rest.start { page.next.min(rest.end) } else { rest.end };
         let before_end = page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
-        Ok(Read { next, replayed: self.restore(before_end).await? })
+        Ok(Read { next, replayed: self.restore(before_end, gates).await? })
     }
 
-    async fn backward(&self, topic: Topic, rest: Extent) -> Result<Read, Fault> {
+    async fn backward(&self, topic: Topic, rest: Extent, gates: Gates) -> Result<Read, Fault> {
         let page_len = u64::try_from(PAGE).unwrap_or(u64::MAX);
         let start = rest.end.saturating_sub(page_len).max(rest.start);
         let (mut offset, mut replayed) = (start, 0);
@@ -259,7 +265,7 @@ impl Rebuild {
             if topic == Topic::DeadLetter {
                 records = self.still_dead(records).await?;
             }
-            replayed += self.restore(records).await?;
+            replayed += self.restore(records, gates).await?;
             // A page that moved nothing means that the rest is gone.
             offset = if page.next > offset { page.next } else { rest.end };
         }
@@ -267,12 +273,12 @@ impl Rebuild {
     }
 
     /// Writes what records restore; returns how many they were.
-    async fn restore(&self, records: Vec<LogRecord>) -> Result<usize, Fault> {
+    async fn restore(&self, records: Vec<LogRecord>, gates: Gates) -> Result<usize, Fault> {
         let count = records.len();
         metrics::counter!(observe::REPLAYED).increment(u64::try_from(count).unwrap_or(u64::MAX));
         let writes: Vec<Write> = records
             .into_iter()
-            .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position)))
+            .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position, gates)))
             .flatten()
             .collect();
         if !writes.is_empty() {
@@ -301,9 +307,22 @@ impl Rebuild {
     }
 
     async fn set_epoch(&self, run: &Run<'_>) -> Result<bool, Fault> {
-        let number = self.recovery.epoch().await?.map_or(1, |epoch| epoch.number + 1);
-        let epoch = Epoch { number, completed_at: self.clock.now(), replayed: run.cursor.replayed };
+        let known = self.recovery.epoch().await?;
+        let number = known.as_ref().map_or(1, |epoch| epoch.number + 1);
+        // A store that was not lost knows what ended.
+        let is_behind = known.is_none_or(|epoch| epoch.is_behind);
+        let epoch = Epoch { number, completed_at: self.clock.now(), replayed: run.cursor.replayed, is_behind };
         self.recovery.complete(run.fence, &epoch).await
+    }
+
+    /// Marks that every status is back. `false` when somebody else took over.
+    async fn catch_up(&self, run: &Run<'_>) -> Result<bool, Fault> {
+        match self.recovery.epoch().await? {
+            Some(mark) if mark.is_behind => {
+                self.recovery.complete(run.fence, &Epoch { is_behind: false, ..mark }).await
+            }
+            Some(_) | None => Ok(true),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::time::Timestamp;
 use crate::webhook::Dispatch;
 
 mod effects;
-pub use effects::admit_effects;
+pub use effects::{admit_effects, undo};
 
 /// Which probes a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

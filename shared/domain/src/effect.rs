@@ -18,10 +18,22 @@ use crate::time::Timestamp;
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Publish a record; its acknowledgement is awaited before what follows.
+    /// Publish a record; its acknowledgement is awaited before what follows. Neighbouring records share one trip, unless
+    /// one [stands alone](Self::stands_alone).
     Publish(Record),
-    /// Write to the hot state. Neighbouring writes share one round trip, so any subset of them may survive a crash.
+    /// Write to the hot state. Neighbouring writes share one round trip, so any subset of them may survive a crash, unless
+    /// one [stands alone](Self::stands_alone).
     Write(Write),
+}
+
+impl Effect {
+    /// Whether this shares no trip with its neighbours: each step of a webhook's end must be done before the next begins.
+    pub const fn stands_alone(&self) -> bool {
+        match self {
+            Self::Publish(record) => matches!(record, Record::DeadLetter(_) | Record::Tombstone(..)),
+            Self::Write(write) => matches!(write, Write::Index(_)),
+        }
+    }
 }
 
 /// The settled outcome of a claimed dispatch.

@@ -27,6 +27,9 @@ pub enum LeaseFact {
 pub enum Memory {
     /// It was last rebuilt then. What was handed over before may have been worked on without its knowing.
     Since(Timestamp),
+    /// What waits was put back then, and what became of everything else follows behind: it does not know yet of every
+    /// webhook that ended before.
+    Behind(Timestamp),
     /// It was lost and is not rebuilt yet: what it does not say means nothing.
     Lost,
     /// The store could not say.
@@ -102,14 +105,22 @@ pub struct Situation<'a> {
 
 impl Situation<'_> {
     /// Whether the request to decide on may have been made already, by one whose traces the store has lost: the attempt
-    /// was possible before the store was last rebuilt.
+    /// was possible before the store was last rebuilt, or its webhook was accepted before under the same key.
     ///
     /// A hand-over that only waited since then is doubted too: what it is the second of, nothing tells.
     pub fn is_doubtful(&self) -> bool {
         let Dispatch { webhook, last_failure, replayed_from, scheduled_at, .. } = self.dispatch;
         let begun_at = if *replayed_from > 0 { *scheduled_at } else { webhook.created_at };
         let possible_since = last_failure.as_ref().map_or(begun_at, |failure| failure.at);
-        matches!(self.facts.memory, Memory::Since(rebuilt_at) if possible_since < rebuilt_at)
+        match self.facts.memory {
+            Memory::Since(rebuilt_at) => possible_since < rebuilt_at,
+            // Whoever repeats a key makes the same webhook anew.
+            Memory::Behind(rebuilt_at) => {
+                let is_repeated = *replayed_from == 0 && webhook.idempotency_key.is_some();
+                possible_since < rebuilt_at || is_repeated
+            }
+            Memory::Lost | Memory::Unknown => false,
+        }
     }
 
     /// Whether this attempt was taken over from an owner that may have made its request, now or before it was handed on.

@@ -4,15 +4,26 @@
 
 use crate::dead_letter::{DeadLetter, DeadLetterEntry, Position};
 use crate::effect::{EndpointReport, Settlement, Write};
+use crate::gate::{Gate, GateAnswer};
 use crate::record::{DeliveryResult, Record, Waiting};
 use crate::status::{Next, Phase, Status};
 use crate::tally::Tally;
 use crate::time::Timestamp;
 
+/// What becomes of the gates that snapshots carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gates {
+    /// They were lost, and are put back unless their window has ended by then.
+    Lost(Timestamp),
+    /// They stay as they are: a store that was not lost knows more of them than a snapshot does, so whether a probe has
+    /// opened one.
+    Known,
+}
+
 /// What one record restores. `position` is where it stands; records that restore nothing give nothing.
-pub fn rebuild(record: Record, position: Position) -> Vec<Write> {
+pub fn rebuild(record: Record, position: Position, gates: Gates) -> Vec<Write> {
     match record {
-        Record::Waiting(waiting) => waits(waiting),
+        Record::Waiting(waiting) => waits(waiting, gates),
         Record::Tombstone(id, through) => vec![Write::Unschedule(id, through)],
         Record::Owner(decision) => vec![Write::Decide(decision)],
         Record::Result(result) => vec![finished(result)],
@@ -34,9 +45,9 @@ pub fn index_entry(letter: &DeadLetter, position: Position) -> DeadLetterEntry {
     }
 }
 
-fn waits(waiting: Waiting) -> Vec<Write> {
+fn waits(waiting: Waiting, gates: Gates) -> Vec<Write> {
     let status = Write::Merge(waiting_status(&waiting));
-    let gate = waiting.gate.map(|gate| {
+    let gate = waiting.gate.filter(|gate| gates.lack(gate)).map(|gate| {
         Write::Report(EndpointReport {
             endpoint: waiting.dispatch.webhook.endpoint.clone(),
             bucket: Timestamp::EPOCH,
@@ -56,6 +67,15 @@ fn waits(waiting: Waiting) -> Vec<Write> {
     [resumed, Some(kept), Some(status), gate].into_iter().flatten().collect()
 }
 
+impl Gates {
+    fn lack(self, gate: &Gate) -> bool {
+        match self {
+            Self::Lost(now) => gate.answer(now) != GateAnswer::Open,
+            Self::Known => false,
+        }
+    }
+}
+
 /// The status that a waiting webhook's snapshot tells: everything before its dispatch is settled.
 fn waiting_status(waiting: &Waiting) -> Status {
     let dispatch = &waiting.dispatch;
@@ -73,4 +93,30 @@ fn waiting_status(waiting: &Waiting) -> Status {
 
 fn finished(result: DeliveryResult) -> Write {
     Write::Settle(Settlement { fence: None, status: result.status, attempt: Some(result.attempt) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lane::Lane;
+    use crate::record::WaitReason;
+    use crate::samples::Scene;
+
+    fn restores_gate(gate: Gate, gates: Gates) -> bool {
+        let (dispatch, reason) = (Scene::new().dispatch, WaitReason::Gate);
+        let waiting = Waiting { dispatch, lane: Lane::Fast, due: gate.opens_at, reason, gate: Some(gate) };
+        let writes = rebuild(Record::Waiting(waiting), Position::default(), gates);
+        assert!(writes.iter().any(|write| matches!(write, Write::Schedule(_))), "RB-1: what waits is put back");
+        writes.iter().any(|write| matches!(write, Write::Report(report) if report.gate == Some(gate)))
+    }
+
+    #[test]
+    fn a_lost_gate_is_put_back_until_its_window_ends() {
+        let at = Timestamp::from_ms;
+        let gate = Gate::new(at(100), at(150));
+        assert!(restores_gate(gate, Gates::Lost(at(99))));
+        assert!(restores_gate(gate, Gates::Lost(at(149))), "nobody knows of its probe any more");
+        assert!(!restores_gate(gate, Gates::Lost(at(150))), "history");
+        assert!(!restores_gate(gate, Gates::Known), "a probe may have opened it");
+    }
 }

@@ -127,18 +127,16 @@ pub(crate) fn words(effects: &[Effect]) -> Vec<&'static str> {
     effects.iter().map(word).collect()
 }
 
-/// Durable first, hot state second, forgetting last. A result that follows a letter begins the list again: it says that
-/// the webhook is over, which is true once the letter is safe and found. An owner's decision that follows an end begins it
-/// once more: it must not meet an unsettled dispatch.
+/// Durable first, hot state second, forgetting last. A letter is forgotten before it is found, so its list begins again
+/// there. An owner's decision that follows an end begins it once more: it must not meet an unsettled dispatch.
 pub(crate) fn assert_order(effects: &[Effect]) {
     let rank = |effect: &Effect| match effect {
         Effect::Publish(Record::Tombstone(..)) => 2,
         Effect::Publish(_) => 0,
         Effect::Write(_) => 1,
     };
-    let has_letter = words(effects).contains(&"publish letter");
-    let result = effects.iter().position(|effect| has_letter && word(effect) == "publish result");
-    let (letter, rest) = effects.split_at(result.unwrap_or(0));
+    let index = effects.iter().position(|effect| word(effect) == "index");
+    let (letter, rest) = effects.split_at(index.unwrap_or(0));
     let decision = rest.iter().position(|effect| word(effect) == "publish owner");
     let (end, decision) = rest.split_at(decision.unwrap_or(rest.len()));
     for list in [letter, end, decision] {

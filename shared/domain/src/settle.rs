@@ -12,7 +12,7 @@ use crate::facts::Situation;
 use crate::gate::{Gate, GateAnswer};
 use crate::outcome::{Outcome, Verdict};
 use crate::record::{DeliveryResult, Record};
-use crate::status::{Attempt, Status};
+use crate::status::{Attempt, Phase, Status};
 use crate::tally::{Tally, bucket_start};
 use crate::time::Timestamp;
 
@@ -45,6 +45,8 @@ pub enum Fate {
     MovedToSlowLane,
     /// Given up.
     DeadLettered(crate::dead_letter::ReasonType),
+    /// Another owner's to say: it settled the dispatch.
+    Superseded,
 }
 
 /// What an outcome means.
@@ -60,6 +62,16 @@ pub struct Settled {
 pub fn settle(finished: &Finished<'_>) -> Settled {
     let fate = finished.fate();
     Settled { fate, effects: effects::of(finished, fate) }
+}
+
+/// What is left of giving a webhook up when `known` says that another owner settled its dispatch, which it can once the claim
+/// has ended: telling that the request was made, and nothing of what becomes of the webhook (CL-1). `None` when it was not.
+pub fn superseded(finished: &Finished<'_>, known: &Status) -> Option<Settled> {
+    let number = finished.situation.dispatch.number;
+    // That it is dead may be what this owner said itself; and another one that says the same says all.
+    let is_dead = known.phase == Phase::Dead && known.dispatch == number;
+    let fate = Fate::Superseded;
+    (known.settled() >= number && !is_dead).then(|| Settled { fate, effects: effects::of(finished, fate) })
 }
 
 /// The change of the endpoint's state that is due after its writes left it as `state`; `None` when none is.

@@ -12,7 +12,8 @@ use crate::webhook::Dispatch;
 /// The number of attempts that are kept for readers.
 pub const ATTEMPTS_KEPT: usize = 20;
 
-/// How far a dispatch has come. The order is the order of life.
+/// How far a dispatch has come. The order is the order of life; of two ends of one dispatch, which two owners can bring
+/// about, the delivery stands: nothing makes it undone, and the dead letter would be replayed for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Handed to a lane, not yet taken up.
@@ -23,10 +24,10 @@ pub enum Phase {
     Waiting,
     /// Settled; the next dispatch waits for the owner to resume the endpoint.
     Parked,
-    /// Settled for good: a 2xx.
-    Delivered,
     /// Settled for good: dead-lettered.
     Dead,
+    /// Settled for good: a 2xx.
+    Delivered,
 }
 
 impl Phase {
@@ -183,7 +184,7 @@ mod tests {
 
     fn any_status() -> impl Strategy<Value = Status> {
         let phases =
-            [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Parked, Phase::Delivered, Phase::Dead];
+            [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Parked, Phase::Dead, Phase::Delivered];
         (0_u64..2, 1_u64..4, 0_usize..6, 0_u64..3, proptest::option::of(200_u16..203)).prop_map(
             move |(life, dispatch, phase, at, last_status)| Status {
                 life,
@@ -217,6 +218,12 @@ mod tests {
             let ended = [&a, &b].into_iter().any(|one| one.phase.is_terminal() && one.life == merged.life);
             prop_assert_eq!(merged.phase.is_terminal(), ended);
             prop_assert_eq!(merged.life, a.life.max(b.life));
+        }
+
+        #[test]
+        fn st_1_a_delivery_outranks_a_dead_letter_of_its_dispatch(a in any_status()) {
+            let ended = |phase| Status { phase, ..a.clone() };
+            prop_assert_eq!(ended(Phase::Dead).merge(ended(Phase::Delivered)).phase, Phase::Delivered);
         }
     }
 }

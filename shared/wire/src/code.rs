@@ -68,7 +68,7 @@ impl Code for OwnerState {
 impl Code for Phase {
     const PART: &'static str = "phase";
     const ALL: &'static [Self] =
-        &[Self::Pending, Self::Delivering, Self::Waiting, Self::Parked, Self::Delivered, Self::Dead];
+        &[Self::Pending, Self::Delivering, Self::Waiting, Self::Parked, Self::Dead, Self::Delivered];
 
     fn code(self) -> &'static str {
         match self {

@@ -119,6 +119,7 @@ impl UseCases {
         Ok(Deliver {
             log: Arc::clone(&self.log),
             hot: Arc::clone(&self.stores.hot),
+            statuses: Arc::clone(&self.stores.statuses),
             sender: Arc::clone(sender),
             clock: Arc::clone(&self.clock),
             random: Arc::clone(&self.random),

@@ -178,7 +178,7 @@ async fn full_life(instance: &Instance, first: &Dispatch) {
     };
     store.add(Hour(at(0).as_secs() / 3600), &hourly).await.expect("counted");
     let (fence, _) = store.lock(&Owner("r".to_owned()), at(0), at(10)).await.expect("asked").expect("free");
-    let mark = Epoch { number: 1, completed_at: at(1), replayed: 3 };
+    let mark = Epoch { number: 1, completed_at: at(1), replayed: 3, is_behind: false };
     assert!(store.complete(fence, &mark).await.expect("completed"));
     // Another that is under way.
     store.open(open(&dispatch_to(target))).await;

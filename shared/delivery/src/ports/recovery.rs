@@ -1,7 +1,7 @@
 //! Port `recovery`: whether the hot state is whole, and who rebuilds it.
 
 use async_trait::async_trait;
-use domain::{Fence, Owner, Timestamp};
+use domain::{Fence, Memory, Owner, Timestamp};
 
 use crate::fault::Fault;
 
@@ -14,6 +14,15 @@ pub struct Epoch {
     pub completed_at: Timestamp,
     /// How many records it replayed.
     pub replayed: u64,
+    /// Whether the statuses of what had ended still follow behind.
+    pub is_behind: bool,
+}
+
+impl Epoch {
+    /// How far back a store remembers that has this mark.
+    pub const fn memory(&self) -> Memory {
+        if self.is_behind { Memory::Behind(self.completed_at) } else { Memory::Since(self.completed_at) }
+    }
 }
 
 /// How much is replayed.

@@ -24,6 +24,21 @@ pub fn admit_effects(situation: &Situation<'_>, admission: &Admission) -> Vec<Ef
     }
 }
 
+/// What to give back when a fault came before anything that `admission` wants was done.
+pub fn undo(situation: &Situation<'_>, admission: &Admission) -> Vec<Effect> {
+    match admission {
+        // The slow lane may have it all the same. Whoever repeats this record must be told, so the claim runs out instead.
+        Admission::Divert(_) => vec![release(situation)],
+        // It has no claim, and its leases may be what was given back.
+        Admission::Drop(_) => Vec::new(),
+        Admission::Send(_)
+        | Admission::Probe(..)
+        | Admission::Defer(..)
+        | Admission::Park(_)
+        | Admission::HandBack(_) => give_back(situation),
+    }
+}
+
 fn divert(situation: &Situation<'_>) -> Vec<Effect> {
     let dispatch = handed_on(situation, situation.moment.now);
     let status =
@@ -49,7 +64,7 @@ fn defer_behind_claim(situation: &Situation<'_>, until: Timestamp) -> Vec<Effect
     vec![
         Effect::Publish(Record::Waiting(waiting.clone())),
         Effect::Write(Write::Schedule(waiting)),
-        Effect::Write(Write::Release(situation.facts.leases(situation.dispatch, unused_token(situation)))),
+        release(situation),
     ]
 }
 
@@ -63,7 +78,7 @@ fn park(situation: &Situation<'_>, reason: WaitReason) -> Vec<Effect> {
 
 fn drop_duplicate(situation: &Situation<'_>, duplicate: Duplicate) -> Vec<Effect> {
     let dispatch = situation.dispatch;
-    let mut effects = vec![Effect::Write(Write::Release(situation.facts.leases(dispatch, unused_token(situation))))];
+    let mut effects = vec![release(situation)];
     if let Some(Next { due, attempt }) = duplicate.next {
         // The former owner may have died between settling and scheduling: scheduling again changes nothing otherwise.
         // Whether it had taken the attempt over died with it.
@@ -79,8 +94,7 @@ fn drop_duplicate(situation: &Situation<'_>, duplicate: Duplicate) -> Vec<Effect
 }
 
 fn give_back(situation: &Situation<'_>) -> Vec<Effect> {
-    let leases = situation.facts.leases(situation.dispatch, unused_token(situation));
-    let mut effects = vec![Effect::Write(Write::Release(leases))];
+    let mut effects = vec![release(situation)];
     // One that was taken over runs out instead: whoever is next must be told that it was.
     if let ClaimFact::Taken { fence, takeover: false } = situation.facts.claim {
         effects.push(Effect::Write(Write::Unclaim(situation.dispatch.webhook.id.clone(), fence)));
@@ -98,8 +112,11 @@ fn settle_unsent(situation: &Situation<'_>, status: Status) -> [Effect; 2] {
         ClaimFact::Taken { fence, .. } => Some(fence),
         ClaimFact::Settled(_) | ClaimFact::Held { .. } | ClaimFact::Unknown => None,
     };
-    let leases = situation.facts.leases(situation.dispatch, unused_token(situation));
-    [Effect::Write(Write::Settle(Settlement { fence, status, attempt: None })), Effect::Write(Write::Release(leases))]
+    [Effect::Write(Write::Settle(Settlement { fence, status, attempt: None })), release(situation)]
+}
+
+fn release(situation: &Situation<'_>) -> Effect {
+    Effect::Write(Write::Release(situation.facts.leases(situation.dispatch, unused_token(situation))))
 }
 
 fn unused_token(situation: &Situation<'_>) -> Option<crate::lane::Pace> {

@@ -19,6 +19,7 @@ pub(super) fn of(finished: &Finished<'_>, fate: Fate) -> Vec<Effect> {
         Fate::Retried(at) => retried(finished, at),
         Fate::MovedToSlowLane => moved(finished),
         Fate::DeadLettered(reason) => dead_lettered(finished, reason),
+        Fate::Superseded => superseded(finished),
     }
 }
 
@@ -92,20 +93,25 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
         state: OwnerState::Gone,
         decided_at: finished.ended_at,
     });
-    // The result says that it is over, so it follows once the letter is safe.
-    let mut effects = vec![
-        Effect::Publish(Record::DeadLetter(letter)),
-        Effect::Write(Write::Index(entry)),
-        finished.result(&status),
-        settled(finished, status),
-    ];
+    // The result says that it is over, so it follows once the letter is safe. The owner can replay what is listed, and the
+    // next life may wait under the same key, so the tombstone of this one comes before that. Not later than the
+    // settlement: until that is done the record comes again, and what comes of it is listed.
+    let mut effects = vec![Effect::Publish(Record::DeadLetter(letter)), finished.result(&status)];
+    effects.extend(tombstone(finished));
+    effects.extend([Effect::Write(Write::Index(entry)), settled(finished, status)]);
     effects.extend(finished.report_and_release());
     // Not before it is settled: whoever takes over an unsettled dispatch of a disabled endpoint would park what is given
     // up already. If this is lost, the next webhook is told the same.
     effects.extend(gone.into_iter().flat_map(|decision| {
         [Effect::Publish(Record::Owner(decision.clone())), Effect::Write(Write::Decide(decision))]
     }));
-    effects.extend(tombstone(finished));
+    effects
+}
+
+fn superseded(finished: &Finished<'_>) -> Vec<Effect> {
+    // As far as this owner may say: the other one's result tells the rest.
+    let mut effects = vec![finished.result(&finished.status(Phase::Delivering))];
+    effects.extend(finished.report_and_release());
     effects
 }
 

@@ -69,5 +69,6 @@ fn code(fate: Fate) -> &'static str {
         Fate::Retried(_) => "retried",
         Fate::MovedToSlowLane => "moved",
         Fate::DeadLettered(reason) => reason.code(),
+        Fate::Superseded => "superseded",
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct RecoveryState {
 
 impl MemoryStore {
     pub(super) fn memory(&self) -> Memory {
-        self.recovery.lock().epoch.as_ref().map_or(Memory::Lost, |epoch| Memory::Since(epoch.completed_at))
+        self.recovery.lock().epoch.as_ref().map_or(Memory::Lost, Epoch::memory)
     }
 }
 

@@ -38,7 +38,7 @@ impl HotState for RedisStore {
         let (claim, found) = (claimed(next()), opened(next()));
         let on_domain = on_domain(replies.next());
         let opened = or_unknown(found, Opened::UNKNOWN);
-        let memory = |epoch: Option<Epoch>| epoch.map_or(Memory::Lost, |epoch| Memory::Since(epoch.completed_at));
+        let memory = |epoch: Option<Epoch>| epoch.as_ref().map_or(Memory::Lost, Epoch::memory);
         Facts {
             memory: or_unknown(epoch.map(memory), Memory::Unknown),
             claim: or_unknown(claim, ClaimFact::Unknown),

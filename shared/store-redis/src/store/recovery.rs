@@ -1,6 +1,6 @@
 //! Port `recovery` on Redis: the mark, the rebuild's lock and cursor, the fingerprint.
 //!
-//! Shapes: the mark is `number completed_at replayed`, the cursor `phase replayed offsets ends scope begun_at`, both lists
+//! Shapes: the mark is `number completed_at replayed state`, the state `behind` or `whole`, the cursor `phase replayed offsets ends scope begun_at`, both lists
 //! parted by commas and `-` when empty, the scope `all` or `waiting`.
 
 use std::collections::BTreeMap;
@@ -54,14 +54,21 @@ fn cursor(line: &str) -> Option<Cursor> {
 }
 
 fn epoch_line(epoch: &Epoch) -> String {
-    format!("{} {} {}", epoch.number, epoch.completed_at.as_ms(), epoch.replayed)
+    let state = if epoch.is_behind { "behind" } else { "whole" };
+    format!("{} {} {} {state}", epoch.number, epoch.completed_at.as_ms(), epoch.replayed)
 }
 
 /// A mark that cannot be read is as good as lost.
 fn epoch(line: &str) -> Option<Epoch> {
-    let mut words = line.split(' ').map(|word| word.parse().ok());
+    let (numbers, state) = line.rsplit_once(' ')?;
+    let mut words = numbers.split(' ').map(|word| word.parse().ok());
     let mut next = || words.next().flatten();
-    Some(Epoch { number: next()?, completed_at: Timestamp::from_ms(next()?), replayed: next()? })
+    let is_behind = match state {
+        "behind" => true,
+        "whole" => false,
+        _ => return None,
+    };
+    Some(Epoch { number: next()?, completed_at: Timestamp::from_ms(next()?), replayed: next()?, is_behind })
 }
 
 /// What counts of a waiting webhook: which one, which dispatch and attempt, and when.
@@ -168,8 +175,11 @@ mod tests {
         for cursor_of in [Cursor::default(), far] {
             assert_eq!(cursor(&cursor_line(&cursor_of)), Some(cursor_of));
         }
-        let mark = Epoch { number: 3, completed_at: Timestamp::from_ms(5), replayed: 8 };
-        assert_eq!(epoch(&epoch_line(&mark)), Some(mark));
-        assert_eq!((cursor(""), cursor("1 2 x - all 4"), epoch("1 2"), epoch("")), (None, None, None, None));
+        for (is_behind, line) in [(true, "3 5 8 behind"), (false, "3 5 8 whole")] {
+            let mark = Epoch { number: 3, completed_at: Timestamp::from_ms(5), replayed: 8, is_behind };
+            assert_eq!((epoch_line(&mark).as_str(), epoch(line)), (line, Some(mark)));
+        }
+        assert_eq!((cursor(""), cursor("1 2 x - all 4")), (None, None));
+        assert_eq!((epoch("1 2 whole"), epoch("1 2 3"), epoch("1 2 3 4"), epoch("")), (None, None, None, None));
     }
 }

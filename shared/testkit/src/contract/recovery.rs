@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use delivery::ports::recovery::{Cursor, Epoch, Scope};
 use delivery::ports::schedule::Lease;
-use domain::{Fence, Owner, Waiting, Write};
+use domain::{Fence, Memory, Owner, Waiting, Write};
 
 use crate::contract::at_once;
 use crate::contract::store::Store;
@@ -36,7 +36,7 @@ fn far() -> Cursor {
 }
 
 fn mark() -> Epoch {
-    Epoch { number: 3, completed_at: at(9), replayed: 1234 }
+    Epoch { number: 3, completed_at: at(9), replayed: 1234, is_behind: false }
 }
 
 /// "`None` when the hot state was lost": a fresh store has no mark.
@@ -97,9 +97,11 @@ pub async fn a_stale_fence_moves_nothing(store: &Store) {
 /// "Sets the mark", whole, and a later rebuild sets a later one.
 pub async fn a_completed_rebuild_leaves_its_mark(store: &Store) {
     let (fence, _) = locked(store, "a", (0, 100)).await;
-    for number in [3, 4] {
-        let epoch = Epoch { number, ..mark() };
+    for (number, is_behind) in [(3, true), (3, false), (4, false)] {
+        let epoch = Epoch { number, is_behind, ..mark() };
         assert!(store.recovery.complete(fence, &epoch).await.expect("the store answers"));
+        let memory = store.open(&dispatch(), "a").await.memory;
+        assert_eq!(memory, if is_behind { Memory::Behind(at(9)) } else { Memory::Since(at(9)) });
         assert_eq!(store.recovery.epoch().await.expect("the store answers"), Some(epoch));
     }
 }

@@ -79,6 +79,21 @@ pub async fn statuses_merge_in_any_order(store: &Store) {
     }
 }
 
+/// ST-1, CL-1: of two owners of one dispatch, one delivered it and one gave it up. Whoever says so first, it is delivered;
+/// of a later dispatch, the end counts.
+pub async fn a_delivery_outranks_a_dead_letter_of_its_dispatch(store: &Store) {
+    for phases in [[Phase::Delivered, Phase::Dead], [Phase::Dead, Phase::Delivered]] {
+        let first = dispatch();
+        for phase in phases {
+            store.write(Write::Merge(status(&first, phase))).await;
+        }
+        assert_eq!(store.status(&first.webhook.id).await, Some(status(&first, Phase::Delivered)), "{phases:?}");
+        let later = status(&numbered(&first, 2), Phase::Dead);
+        store.write(Write::Merge(later.clone())).await;
+        assert_eq!(store.status(&first.webhook.id).await, Some(later));
+    }
+}
+
 /// The status of an accepted webhook is the lowest: it creates, and of what is known it moves `updated_at` at most (W8).
 pub async fn the_first_status_only_creates(store: &Store) {
     for known in [None, Some(Phase::Pending), Some(Phase::Parked), Some(Phase::Delivered)] {

@@ -105,6 +105,23 @@ fn a_request_that_a_lost_store_may_have_forgotten_says_so() {
     assert_eq!(permit(&retry).cause, Cause::Takeover, "what the store does know comes first");
 }
 
+/// Whoever repeats a key after the loss makes the webhook anew, and the store does not know yet that it ended.
+#[test]
+fn what_has_a_key_is_doubted_until_every_status_is_back() {
+    for (key, memory, replayed_from, doubtful) in [
+        (true, Memory::Behind(Timestamp::EPOCH), 0, true),
+        (false, Memory::Behind(Timestamp::EPOCH), 0, false),
+        (false, Memory::Behind(later(1)), 0, true),
+        (true, Memory::Behind(Timestamp::EPOCH), 3, false),
+        (true, Memory::Since(Timestamp::EPOCH), 0, false),
+    ] {
+        let mut scene = Scene::new();
+        scene.webhook().idempotency_key = key.then(|| "order 7".to_owned());
+        (scene.facts.memory, scene.dispatch.replayed_from) = (memory, replayed_from);
+        assert_eq!(permit(&scene).cause == Cause::Unclaimed, doubtful, "{key} {memory:?} {replayed_from}");
+    }
+}
+
 #[test]
 fn an_attempt_that_was_handed_on_after_a_takeover_is_one_still() {
     let mut scene = Scene::new().attempt(2, 5);

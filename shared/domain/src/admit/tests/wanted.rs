@@ -136,6 +136,22 @@ fn a_claim_that_was_taken_over_is_not_given_back() {
 }
 
 #[test]
+fn what_could_not_be_done_gives_back_what_it_took() {
+    for (scene, obstacles) in lanes() {
+        for obstacle in obstacles {
+            let scene = with(scene.clone(), obstacle.put);
+            let expected: &[_] = match obstacle.answer.split(' ').next() {
+                Some("drop") => &[],
+                Some("divert") => &["release"],
+                Some(_) if obstacle.answer == "defer claimed" => &["release"],
+                _ => &["release", "unclaim"],
+            };
+            assert_eq!(words(&undo(&scene.situation(), &admit(&scene.situation()))), expected, "{}", obstacle.answer);
+        }
+    }
+}
+
+#[test]
 fn cl_1_what_somebody_else_holds_comes_back_as_it_is() {
     for (scene, lane) in [(Scene::new(), Lane::Fast), (Scene::slow(), Lane::Slow)] {
         let scene = with(scene, CLAIM_TO_CIRCUIT[1].put);

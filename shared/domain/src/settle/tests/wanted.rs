@@ -4,7 +4,7 @@ use super::*;
 use crate::dead_letter::{DeadLetter, DeadLetterEntry};
 use crate::effect::Settlement;
 use crate::owner::{OwnerDecision, OwnerState};
-use crate::samples::{assert_order, later, waiting, words};
+use crate::samples::{assert_order, later, waiting, word, words};
 use crate::status::{Next, Phase};
 
 fn found<T>(effects: &[Effect], pick: fn(&Effect) -> Option<&T>) -> &T {
@@ -48,14 +48,15 @@ fn effects(outcome: Outcome) -> Vec<Effect> {
 #[test]
 fn durable_first_hot_state_second_forgetting_last() {
     let end = ["publish result", "settle", "report", "release"];
+    let dead = ["publish letter", "publish result", "index", "settle", "report", "release"];
     for outcome in outcomes() {
         let request = Request::new(Scene::new(), outcome.clone());
         let expected = match code(request.fate()) {
             "delivered" => end.to_vec(),
             "retried" => vec!["publish result", "publish waiting", "schedule", "settle", "report", "release"],
             "moved" => [&["publish to slow"][..], &end].concat(),
-            "gone" => [&["publish letter", "index"][..], &end, &["publish owner", "decide"]].concat(),
-            _ => [&["publish letter", "index"][..], &end].concat(),
+            "gone" => [&dead[..], &["publish owner", "decide"]].concat(),
+            _ => dead.to_vec(),
         };
         assert_order(&request.settle().effects);
         assert_eq!(words(&request.settle().effects), expected, "{outcome:?}");
@@ -73,7 +74,22 @@ fn dl_3_a_tombstone_only_when_it_is_over_and_it_waited() {
             let terminal = settlement(&effects).status.phase.is_terminal();
             let forgotten = words(&effects).contains(&"publish tombstone");
             assert_eq!(forgotten, terminal && waited, "{outcome:?}, waited: {waited}");
-            assert_eq!(words(&effects).last() == Some(&"publish tombstone"), forgotten, "the very last");
+            let words = words(&effects);
+            let then = words.iter().skip_while(|word| **word != "publish tombstone").nth(1);
+            let is_dead = words.contains(&"index");
+            assert_eq!(then, (forgotten && is_dead).then_some(&"index"), "a next life can only begin after it");
+        }
+    }
+}
+
+#[test]
+fn each_step_of_an_end_is_done_before_the_next() {
+    let alone = ["publish letter", "publish tombstone", "index"];
+    for outcome in outcomes() {
+        let mut scene = Scene::new();
+        scene.dispatch.waited = true;
+        for effect in Request::new(scene, outcome).settle().effects {
+            assert_eq!(effect.stands_alone(), alone.contains(&word(&effect)), "{}", word(&effect));
         }
     }
 }
@@ -203,6 +219,26 @@ fn a_410_disables_the_endpoint_for_its_tenant() {
     let effects = request.settle().effects;
     assert!(effects.contains(&Effect::Publish(Record::Owner(expected.clone()))));
     assert!(effects.contains(&Effect::Write(Write::Decide(expected))));
+}
+
+#[test]
+fn cl_1_what_another_owner_settled_is_not_given_up() {
+    let mut scene = Scene::new().attempt(5, 5);
+    scene.dispatch.number = 7;
+    let request = Request::new(scene, answered(500));
+    let said = settlement(&request.settle().effects).status.clone();
+    let left = |phase, dispatch| superseded(&request.finished(), &Status { dispatch, phase, ..said.clone() });
+    for (phase, dispatch) in
+        [(Phase::Delivered, 7), (Phase::Waiting, 7), (Phase::Parked, 7), (Phase::Pending, 8), (Phase::Dead, 8)]
+    {
+        let settled = left(phase, dispatch).expect("it was settled");
+        assert_eq!(code(settled.fate), "superseded");
+        assert_eq!(words(&settled.effects), ["publish result", "report", "release"], "{phase:?} {dispatch}");
+        assert!(!result(&settled.effects).status.phase.is_settled(), "that is not its to say");
+    }
+    for (phase, dispatch) in [(Phase::Pending, 7), (Phase::Delivering, 7), (Phase::Waiting, 6), (Phase::Dead, 7)] {
+        assert_eq!(left(phase, dispatch), None, "{phase:?} {dispatch}");
+    }
 }
 
 #[test]
