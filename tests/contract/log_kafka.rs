@@ -19,7 +19,9 @@ mod forgotten;
 mod freeze;
 mod iam;
 mod msk;
+mod second;
 mod secure;
+mod tokens;
 mod topics;
 
 const BROKERS: &str = "HOWK_KAFKA_BROKERS";
