@@ -20,7 +20,9 @@ mod freeze;
 mod full;
 mod iam;
 mod msk;
+mod second;
 mod secure;
+mod tokens;
 mod topics;
 
 const BROKERS: &str = "HOWK_KAFKA_BROKERS";

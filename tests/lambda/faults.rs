@@ -2,6 +2,7 @@
 //! books at its end (DL-1, and a cause for every request too many).
 
 mod batches;
+mod credentials;
 mod endpoints;
 mod functions;
 mod lanes;

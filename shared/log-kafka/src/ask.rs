@@ -18,7 +18,8 @@ use crate::config::KafkaConfig;
 use crate::fault;
 
 /// The client that asks about one group, replaced when it may be what keeps its questions from being answered: a client
-/// that was told of no brokers while Kafka came back can forget them all and never look for any again.
+/// that was told of no brokers while Kafka came back can forget them all and never look for any again, and one whose
+/// token has ended is refused.
 pub(crate) struct Asking {
     config: Arc<KafkaConfig>,
     topic: Topic,
@@ -46,11 +47,12 @@ impl Asking {
 
     fn asker(&self) -> Result<Arc<Asker>, Fault> {
         let mut current = self.current.lock();
-        if let Some(asker) = &*current {
+        let is_good = |asker: &&Arc<Asker>| !asker.consumer.context().tokens.have_ended();
+        if let Some(asker) = current.as_ref().filter(is_good) {
             return Ok(Arc::clone(asker));
         }
         let asker = Arc::new(Asker::new(&self.config, self.topic)?);
-        *current = Some(Arc::clone(&asker));
+        client::retire(current.replace(Arc::clone(&asker)));
         Ok(asker)
     }
 

@@ -1,8 +1,6 @@
 //! Settings that librdkafka's clients are built from, and the context that each of them reports to.
 
 use std::error::Error;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use delivery::{Fault, FaultKind};
@@ -15,8 +13,9 @@ use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
 use crate::brokers::{self, Brokers};
-use crate::config::{Auth, KafkaConfig, TokenSource};
+use crate::config::{Auth, KafkaConfig};
 use crate::fault;
+use crate::tokens::Tokens;
 use crate::traffic::Meter;
 
 /// Above the largest `max.message.bytes` of any topic, so that the topic decides. The client counts before compression.
@@ -28,6 +27,8 @@ const COORDINATOR_QUERY_MS: &str = "5000";
 const EVENTS_MAX: u32 = 32;
 /// One wait for an event.
 const TICK: Duration = Duration::from_millis(100);
+/// One wait for the first token, which ends no earlier when the token has come.
+const TOKEN_TICK: Duration = Duration::from_millis(5);
 
 /// What every client needs.
 fn base(config: &KafkaConfig) -> ClientConfig {
@@ -169,8 +170,7 @@ pub(crate) struct Trouble {
 /// Takes a client's reports: its log goes to ours, and tokens come from their source.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
-    tokens: Option<Arc<dyn TokenSource>>,
-    signed: AtomicBool,
+    pub(crate) tokens: Tokens,
     trouble: Mutex<Trouble>,
     brokers: Brokers,
     meter: Option<Meter>,
@@ -178,15 +178,7 @@ pub(crate) struct Reports {
 
 impl Reports {
     pub(crate) fn new(config: &KafkaConfig) -> Self {
-        let tokens = match &config.security.auth {
-            Auth::Tokens(source) => Some(Arc::clone(source)),
-            Auth::None | Auth::Scram(_) => None,
-        };
-        Self { tokens, meter: config.traffic.as_ref().map(Meter::new), ..Self::default() }
-    }
-
-    fn lacks_token(&self) -> bool {
-        self.tokens.is_some() && !self.signed.load(Ordering::Relaxed)
+        Self { tokens: Tokens::new(config), meter: config.traffic.as_ref().map(Meter::new), ..Self::default() }
     }
 
     /// Whether the client looks for no broker any more.
@@ -229,13 +221,7 @@ impl ClientContext for Reports {
     }
 
     fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
-        let token = self.tokens.as_ref().ok_or("no source of tokens")?.token()?;
-        self.signed.store(true, Ordering::Relaxed);
-        Ok(OAuthToken {
-            token: token.value.reveal().to_owned(),
-            principal_name: token.principal,
-            lifetime_ms: i64::try_from(token.expires_at.as_ms())?,
-        })
+        self.tokens.next()
     }
 }
 
@@ -246,14 +232,14 @@ pub(crate) fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<BaseC
     let consumer: BaseConsumer<Reports> = client
         .create_with_context(Reports::new(config))
         .map_err(|error| fault::of("the Kafka client was not built", error))?;
-    let ticks = config.request_timeout.min(config.reach_timeout).as_millis() / TICK.as_millis();
+    let ticks = config.request_timeout.min(config.reach_timeout).as_millis() / TOKEN_TICK.as_millis();
     for _ in 0..ticks {
-        if !consumer.context().lacks_token() {
+        if !consumer.context().tokens.are_missing() {
             return Ok(consumer);
         }
-        drop(consumer.poll(TICK));
+        drop(consumer.poll(TOKEN_TICK));
     }
-    if consumer.context().lacks_token() {
+    if consumer.context().tokens.are_missing() {
         return Err(Fault::new(FaultKind::Transient, "there is no token to sign in to Kafka with"));
     }
     Ok(consumer)

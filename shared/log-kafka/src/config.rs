@@ -109,6 +109,9 @@ pub trait TokenSource: Send + Sync {
     /// # Errors
     /// Why there is none; the client asks again after a pause.
     fn token(&self) -> Result<Token, Box<dyn Error>>;
+
+    /// Whether a token that ends at this time has ended, by the wall clock.
+    fn has_ended(&self, end: Timestamp) -> bool;
 }
 
 impl fmt::Debug for dyn TokenSource {

@@ -92,6 +92,10 @@ impl TokenSource for IamTokens {
         *last = Some(token.clone());
         Ok(token)
     }
+
+    fn has_ended(&self, end: Timestamp) -> bool {
+        self.clock.now() >= end
+    }
 }
 
 async fn signed(region: Option<String>, provider: Option<SharedCredentialsProvider>) -> Result<Token, NoToken> {

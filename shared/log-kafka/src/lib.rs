@@ -24,6 +24,7 @@ mod msk;
 mod producer;
 mod reader;
 mod record;
+mod tokens;
 mod topics;
 mod traffic;
 

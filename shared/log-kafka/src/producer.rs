@@ -1,9 +1,9 @@
 //! Publishing: all records of a call are sent together, and every acknowledgement is awaited.
 //!
 //! A process that was frozen thaws with connections that the brokers have dropped and, perhaps, a token that has ended.
-//! So a producer that was idle for long by the wall clock is replaced before it is used, and when one fails that was
-//! idle, was declared dead by the client, was frozen in the middle, or has sent nothing for long, a fresh one sends once
-//! more what was not acknowledged. Records may then be written twice, which the port allows.
+//! So a producer that was idle for long by the wall clock, or whose token has ended by it, is replaced before it is used,
+//! and when one fails that was idle, was declared dead by the client, was frozen in the middle, or has sent nothing for
+//! long, a fresh one sends once more what was not acknowledged. Records may then be written twice, which the port allows.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use wire::record::Encoded;
 use crate::client::{self, Reports};
 use crate::config::KafkaConfig;
 use crate::fault;
+use crate::tokens::Tokens;
 
 /// A producer that was not used for this long may have lost its connections to something between it and the brokers.
 const DOUBTFUL_AFTER: Duration = Duration::from_secs(30);
@@ -31,6 +32,10 @@ const WELL_WITHIN: u32 = 3;
 
 /// The client's queue has no room for a record.
 const FULL: KafkaError = KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull);
+
+/// How long a question of a new producer may take before records are handed to it. One that is handed records before it
+/// has a connection to a broker that it was told of asks for its producer id in vain, and again only after this time.
+const MEET_MAX: Duration = Duration::from_millis(500);
 
 type Client = FutureProducer<Reports>;
 
@@ -44,6 +49,9 @@ pub(crate) struct Producer {
 
 struct Current {
     producer: Client,
+    tokens: Tokens,
+    /// Whether it has sent nothing yet.
+    is_new: bool,
     used_at: Timestamp,
     /// When it last had everything acknowledged, or was made.
     well_at: Timestamp,
@@ -68,9 +76,9 @@ impl Producer {
     /// Builds one whose batches wait so long for more records.
     pub(crate) fn new(config: &Arc<KafkaConfig>, linger: Duration, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
         let client = client::producer(config, linger);
-        let producer = build(&client, config)?;
+        let (producer, tokens) = build(&client, config)?;
         let now = clock.now();
-        let current = parking_lot::Mutex::new(Current { producer, used_at: now, well_at: now });
+        let current = parking_lot::Mutex::new(Current { producer, tokens, is_new: true, used_at: now, well_at: now });
         Ok(Self { config: Arc::clone(config), client, clock, current })
     }
 
@@ -81,12 +89,14 @@ impl Producer {
         }
         let mut outgoing: Vec<Outgoing> = records.iter().map(|record| self.outgoing(record)).collect();
         let (turn, timeout) = (self.turn()?, self.config.producer.timeout);
+        self.meet(&turn.producer, &outgoing).await;
         let mut sent = send(&turn.producer, &mut outgoing, timeout).await;
         if let Err(error) = &sent
             && self.is_stale(&turn, error)
         {
             tracing::info!(%error, "the Kafka producer is stale: what it did not send goes out by a new one");
             let fresh = self.replace(&turn.producer)?;
+            self.meet(&fresh, &outgoing).await;
             sent = send(&fresh, &mut outgoing, timeout).await;
         }
         sent.map_err(|error| fault::of("not every record was acknowledged", error))?;
@@ -99,14 +109,13 @@ impl Producer {
         Outgoing { topic, encoded: wire::record::encode(record), position: None }
     }
 
-    /// The current producer, or a new one when it was idle for too long.
+    /// The current producer, or a new one when it was idle for too long or its token has ended.
     fn turn(&self) -> Result<Turn, Fault> {
         let now = self.clock.now();
         let mut current = self.current.lock();
         let idle = now.since(current.used_at);
-        if idle >= self.config.producer.idle_max {
-            let fresh = build(&self.client, &self.config)?;
-            client::retire(std::mem::replace(&mut current.producer, fresh));
+        if idle >= self.config.producer.idle_max || current.tokens.have_ended() {
+            self.renew(&mut current)?;
         }
         if idle >= DOUBTFUL_AFTER {
             // Nothing was asked of it meanwhile.
@@ -114,6 +123,21 @@ impl Producer {
         }
         current.used_at = now;
         Ok(Turn { producer: current.producer.clone(), began_at: now, idle })
+    }
+
+    /// Lets a new producer meet the brokers: two questions, since the first may be answered on the connection that told
+    /// it of them, which it then gives up.
+    async fn meet(&self, producer: &Client, outgoing: &[Outgoing]) {
+        if !std::mem::take(&mut self.current.lock().is_new) {
+            return;
+        }
+        let (meeting, topic) = (producer.clone(), outgoing.first().map(|record| record.topic.clone()));
+        let met = tokio::task::spawn_blocking(move || {
+            let ask = || meeting.client().fetch_metadata(topic.as_deref(), MEET_MAX);
+            ask().and_then(|_| ask()).map(drop)
+        });
+        // What keeps it from that is told by what becomes of the records.
+        drop(met.await);
     }
 
     /// Whether the producer, not the cluster, may be what failed.
@@ -133,12 +157,18 @@ impl Producer {
     fn replace(&self, stale: &Client) -> Result<Client, Fault> {
         let mut current = self.current.lock();
         if current.producer.client().native_ptr() == stale.client().native_ptr() {
-            let fresh = build(&self.client, &self.config)?;
-            client::retire(std::mem::replace(&mut current.producer, fresh));
+            self.renew(&mut current)?;
             current.well_at = self.clock.now();
         }
         current.used_at = self.clock.now();
         Ok(current.producer.clone())
+    }
+
+    fn renew(&self, current: &mut Current) -> Result<(), Fault> {
+        let (fresh, tokens) = build(&self.client, &self.config)?;
+        client::retire(std::mem::replace(&mut current.producer, fresh));
+        (current.tokens, current.is_new) = (tokens, true);
+        Ok(())
     }
 }
 
@@ -148,9 +178,11 @@ impl Drop for Producer {
     }
 }
 
-fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<Client, Fault> {
-    let built = client.create_with_context(Reports::new(config));
-    built.map_err(|error| fault::of("the Kafka producer was not built", error))
+fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<(Client, Tokens), Fault> {
+    let reports = Reports::new(config);
+    let tokens = reports.tokens.clone();
+    let built = client.create_with_context(reports);
+    Ok((built.map_err(|error| fault::of("the Kafka producer was not built", error))?, tokens))
 }
 
 /// Sends what has no position yet, and notes the positions.

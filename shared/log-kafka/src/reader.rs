@@ -83,6 +83,8 @@ impl Readers {
     fn take(&self, topic: Topic, from: Position) -> Result<Reader, Fault> {
         {
             let mut idle = self.idle.lock();
+            let is_over = |reader: &mut Reader| reader.consumer.context().tokens.have_ended();
+            client::retire(idle.extract_if(.., is_over).collect::<Vec<_>>());
             let there = idle.iter().position(|reader| reader.stands_at(topic, from));
             let any = there.or_else(|| idle.iter().position(|reader| reader.place.is_none()));
             let index = any.or_else(|| (idle.len() >= READERS_MAX).then_some(0));

@@ -20,7 +20,7 @@ use super::{brokers, fresh_config, fresh_specs};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the broker says of itself.
-async fn setting(name: &str) -> String {
+pub(super) async fn setting(name: &str) -> String {
     let mut client = ClientConfig::new();
     client.set("bootstrap.servers", brokers().join(","));
     let admin: AdminClient<DefaultClientContext> = client.create().expect("an admin client");
@@ -32,15 +32,21 @@ async fn setting(name: &str) -> String {
     found.unwrap_or_else(|| panic!("this Kafka has no {name}: start it with localstack/services up"))
 }
 
+/// Where a listener of the broker's is.
+pub(super) async fn listener(name: &str) -> String {
+    let listeners = setting("listeners").await;
+    let mut named = listeners.split(',').filter_map(|listener| listener.split_once("://"));
+    let found = named.find(|(found, _)| *found == name).map(|(_, address)| address.to_owned());
+    found.unwrap_or_else(|| panic!("this Kafka has no listener {name}: start it with localstack/services up"))
+}
+
 /// A system of its own behind the broker's listener with TLS.
 async fn secure(password: &str) -> KafkaConfig {
-    let listeners = setting("listeners").await;
-    let address = listeners.split(',').find_map(|listener| listener.strip_prefix("SECURE://"));
-    let address = address.expect("Kafka has a listener with TLS: start it with localstack/services up");
+    let address = listener("SECURE").await;
     let scram = Scram { username: "howk".to_owned(), password: Secret::new(password) };
     let ca_file = Some(setting("ssl.truststore.location").await);
     let security = Security { auth: Auth::Scram(scram), tls: true, ca_file };
-    KafkaConfig { brokers: vec![address.to_owned()], security, request_timeout: PATIENCE, ..fresh_config() }
+    KafkaConfig { brokers: vec![address], security, request_timeout: PATIENCE, ..fresh_config() }
 }
 
 async fn refusal(config: KafkaConfig) -> Fault {

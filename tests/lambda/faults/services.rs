@@ -7,6 +7,7 @@ use howk_tests::rig::pair::{Pair, Service};
 use howk_tests::rig::proxy::Proxy;
 use howk_tests::rig::receiver::Behaviour;
 
+use super::credentials::Credentials;
 use super::scene::{Scene, quick};
 use crate::rig::until;
 
@@ -14,6 +15,8 @@ use crate::rig::until;
 const AWAY: Duration = Duration::from_secs(5);
 /// How long a caller waits for the word that howk cannot accept: as long as a function of the front may take.
 const CALLERS_PATIENCE: Duration = Duration::from_secs(20);
+/// How long tokens are good for.
+const TOKENS_LIVE: Duration = Duration::from_secs(4);
 const TAKING: Planned = Planned::delivered(Behaviour::Takes);
 
 /// Does something to the pair, which blocks.
@@ -43,8 +46,8 @@ async fn accepted_means_delivered_when_kafka_was_away() {
     scene.settle(&accepted).await;
 }
 
-/// Between invocations every function is frozen. Meanwhile brokers and Redis end its connections, as they do with idle ones
-/// and with tokens that have run out. The next invocations accept and deliver everything in one try.
+/// Between invocations every function is frozen. Meanwhile brokers and Redis end its connections, as they do with idle
+/// ones. The next invocations accept and deliver everything in one try.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn functions_that_thaw_without_connections_deliver_at_once() {
     let proxy = parking_lot::Mutex::new(None);
@@ -53,6 +56,32 @@ async fn functions_that_thaw_without_connections_deliver_at_once() {
         config.variables.insert("HOWK_KAFKA_BROKERS".to_owned(), format!("127.0.0.1:{}", pair.cut_ports().1));
     })
     .await;
+    deliver_in_rounds(scene, async |scene| {
+        proxy.lock().as_ref().unwrap().cut();
+        on_pair(scene, |pair| {
+            for kind in ["normal", "pubsub"] {
+                redis::cmd("CLIENT").arg(&["KILL", "TYPE", kind]).exec(&mut pair.connection()).unwrap();
+            }
+        })
+        .await;
+    })
+    .await;
+}
+
+/// Functions sign in to Kafka by tokens of their AWS identity, and while they are frozen their tokens end, and with them
+/// what Kafka lets their connections do. The next invocations accept and deliver everything in one try.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn functions_that_thaw_with_tokens_that_have_ended_deliver_at_once() {
+    let credentials = Credentials::start(TOKENS_LIVE).await;
+    let scene = Scene::with(quick("token"), |pair, config| {
+        config.variables.extend(credentials.variables(pair.brokers_with_tokens()));
+    })
+    .await;
+    deliver_in_rounds(scene, async |_| tokio::time::sleep(TOKENS_LIVE).await).await;
+}
+
+/// Has webhooks delivered a few times, with something that befalls the frozen functions in between.
+async fn deliver_in_rounds(scene: Scene, befall: impl AsyncFn(&Scene)) {
     let mut accepted = Vec::new();
     for round in 0..3 {
         accepted.extend(scene.post(&format!("{round}"), TAKING, (50, 10)).await);
@@ -61,17 +90,15 @@ async fn functions_that_thaw_without_connections_deliver_at_once() {
             .await;
         until("all stand still", async || scene.functions.environments("fast-lane").iter().all(|one| one.frozen))
             .await;
-        proxy.lock().as_ref().unwrap().cut();
-        on_pair(&scene, |pair| {
-            for kind in ["normal", "pubsub"] {
-                redis::cmd("CLIENT").arg(&["KILL", "TYPE", kind]).exec(&mut pair.connection()).unwrap();
-            }
-        })
-        .await;
+        befall(&scene).await;
+        let ready = scene.stage.client.get(format!("{}/ready", scene.functions.stack.url)).send().await.unwrap();
+        assert_eq!(ready.status(), 200, "a function that asks Kafka and Redis is answered");
     }
-    let (lane, state) =
-        (scene.functions.stack.lambda().state_of("fast-lane").unwrap(), scene.source("fast-lane").state());
-    assert_eq!((lane.errors, state.item_failures), (0, 0), "no batch failed: {state:?}");
+    let state = scene.source("fast-lane").state();
+    assert_eq!(state.item_failures, 0, "no batch failed: {state:?}");
+    for function in scene.functions.stack.lambda().state() {
+        assert_eq!(function.errors, 0, "no invocation failed: {function:?}");
+    }
     let balance = scene.settle(&accepted).await;
     assert_eq!((balance.requests, balance.extra), (150, 0), "{:?}", balance.causes);
 }

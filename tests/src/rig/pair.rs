@@ -95,6 +95,12 @@ impl Pair {
         (self.first_port + 2, self.first_port + 3)
     }
 
+    /// Where Kafka asks for tokens, and the authority by which it is to be trusted.
+    pub fn brokers_with_tokens(&self) -> (String, String) {
+        let ca_file = self.folder.join("tls/ca.pem");
+        (format!("127.0.0.1:{}", self.first_port + 7), ca_file.display().to_string())
+    }
+
     /// A port for one of the processes that are put to the test.
     ///
     /// # Panics
