@@ -16,14 +16,15 @@ use delivery::ports::log::{Feed, LogRecord};
 use delivery::ports::time::Clock;
 use delivery::{Fault, FaultKind};
 use domain::{Position, Topic};
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
+use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
+use tokio::sync::oneshot;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::ask::number;
 use crate::config::KafkaConfig;
 use crate::fault;
-use crate::feed::membership::{Member, Membership};
+use crate::feed::membership::Membership;
 use crate::feed::pump::Pump;
 
 mod inbox;
@@ -32,13 +33,15 @@ mod pump;
 
 /// From one request to commit to the next one, at least.
 const COMMIT_EVERY: Duration = Duration::from_millis(50);
+/// How long the answer to a request to commit may take: longer than the client waits for a coordinator.
+const COMMIT_MAX: Duration = Duration::from_secs(20);
 /// How long a feed that is dropped waits for its member to leave the group.
 const LEAVE_MAX: Duration = Duration::from_secs(5);
 
 /// A member of a topic's consumer group. It leaves when it is dropped, which waits for that, 5 s at most.
 pub struct KafkaFeed {
     membership: Arc<Membership>,
-    commits: Arc<Commits>,
+    commits: Commits,
     stop: Arc<AtomicBool>,
     ended: parking_lot::Mutex<mpsc::Receiver<()>>,
 }
@@ -48,7 +51,7 @@ pub struct KafkaFeed {
 struct Commits {
     wanted: parking_lot::Mutex<BTreeMap<u32, u64>>,
     /// Held by the one request under way; it says when the next one may go out.
-    turn: Arc<tokio::sync::Mutex<Option<Interval>>>,
+    turn: tokio::sync::Mutex<Option<Interval>>,
 }
 
 impl std::fmt::Debug for KafkaFeed {
@@ -71,7 +74,7 @@ impl KafkaFeed {
             drop(end);
         });
         running.map_err(|error| Fault::caused(FaultKind::Transient, "no thread to read with", error))?;
-        let commits = Arc::new(Commits::default());
+        let commits = Commits::default();
         Ok(Self { membership, commits, stop, ended: parking_lot::Mutex::new(ended) })
     }
 }
@@ -85,21 +88,13 @@ impl Feed for KafkaFeed {
     /// A partition that another member has by now is passed over: what was handed out of it is handed out there again.
     async fn commit(&self, position: Position) -> Result<(), Fault> {
         self.commits.want(position.partition, position.offset);
-        let mut turn = Arc::clone(&self.commits.turn).lock_owned().await;
+        let mut turn = self.commits.turn.lock().await;
         if !self.commits.wants(position) {
             // It was among what the request before committed.
             return Ok(());
         }
         turn.get_or_insert_with(paced).tick().await;
-        let Some(consumer) = self.membership.present() else {
-            return Err(Fault::new(FaultKind::Transient, "the member has left its group"));
-        };
-        let (commits, membership) = (Arc::clone(&self.commits), Arc::clone(&self.membership));
-        let committing = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            commits.flush(&consumer, membership.topic_name())
-        });
-        committing.await.map_err(fault::of_runtime)?
+        self.commits.flush(&self.membership).await
     }
 }
 
@@ -123,25 +118,37 @@ impl Commits {
     }
 
     /// Commits everything that is wanted; what fails stays wanted, so that whoever waits for it tries again.
-    fn flush(&self, consumer: &BaseConsumer<Member>, topic: &str) -> Result<(), Fault> {
+    ///
+    /// The client asks on a thread that nobody waits for at the end of the program: one that has lost its brokers never
+    /// answers. It is replaced, and whoever waited for it asks the next one.
+    async fn flush(&self, membership: &Membership) -> Result<(), Fault> {
+        let topic = membership.topic_name();
         let failed = |error| fault::of(format!("nothing was committed of {topic}"), error);
-        let mut wanted = std::mem::take(&mut *self.wanted.lock());
-        wanted.retain(|partition, offset| consumer.context().may_commit(*partition, *offset));
-        if wanted.is_empty() {
-            return Ok(());
-        }
+        let lost = |why| Fault::new(FaultKind::Transient, format!("nothing was committed of {topic}: {why}"));
+        let consumer = membership.present().ok_or_else(|| lost("the member has left its group"))?;
+        let wanted = self.wanted.lock().clone();
         let mut offsets = TopicPartitionList::with_capacity(wanted.len());
-        for (partition, offset) in &wanted {
+        let may_commit = |partition, offset| consumer.context().may_commit(partition, offset);
+        for (partition, offset) in wanted.iter().filter(|(partition, offset)| may_commit(**partition, **offset)) {
             let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
             offsets.add_partition_offset(topic, number(*partition), offset).map_err(failed)?;
         }
-        let committed = consumer.commit(&offsets, CommitMode::Sync).map_err(failed);
-        if committed.is_err() {
-            for (partition, offset) in wanted {
-                self.want(partition, offset);
-            }
+        if offsets.count() > 0 {
+            let (told, answer) = oneshot::channel();
+            let asking = move || drop(told.send(consumer.commit(&offsets, CommitMode::Sync)));
+            let thread = std::thread::Builder::new().name("kafka-commit".to_owned()).spawn(asking);
+            thread.map_err(|_| lost("there is no thread to ask on"))?;
+            let answered = tokio::time::timeout(COMMIT_MAX, answer).await;
+            let answered = answered.map_err(|_| lost("the broker does not answer"))?;
+            answered.map_err(|_| lost("the thread that asked has ended"))?.map_err(failed)?;
         }
-        committed
+        self.forget(&wanted);
+        Ok(())
+    }
+
+    /// Wants no more what was committed, or is another member's to commit.
+    fn forget(&self, done: &BTreeMap<u32, u64>) {
+        self.wanted.lock().retain(|partition, wanted| done.get(partition).is_none_or(|done| *wanted > *done));
     }
 }
 

@@ -13,7 +13,7 @@ use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::message::BorrowedMessage;
 use rdkafka::metadata::{MetadataPartition, MetadataTopic};
 use rdkafka::{ClientConfig, ClientContext, Offset, Statistics, TopicPartitionList};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::EventRecord;
@@ -26,6 +26,8 @@ use crate::spec::StartingPosition;
 const TICK: Duration = Duration::from_millis(50);
 /// How long a question to the cluster may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a commit may take: longer than the client waits for a coordinator.
+const COMMIT_MAX: Duration = Duration::from_secs(15);
 /// Between two tries to reach the cluster.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -164,8 +166,11 @@ impl Reader {
         for (partition, next) in &next {
             list.add_partition_offset(&self.config.spec.topic, *partition, Offset::Offset(*next))?;
         }
-        let client = self.present();
-        tokio::task::spawn_blocking(move || client.commit(&list, CommitMode::Sync)).await??;
+        let (client, (told, answer)) = (self.present(), oneshot::channel());
+        // On a thread that nobody waits for at the end: a client that has lost its brokers never answers.
+        let committing = move || drop(told.send(client.commit(&list, CommitMode::Sync)));
+        std::thread::Builder::new().name("event-source-commit".to_owned()).spawn(committing)?;
+        tokio::time::timeout(COMMIT_MAX, answer).await.context("the broker does not answer")???;
         self.watched.committed(&next);
         Ok(())
     }
