@@ -13,6 +13,7 @@ use delivery::ports::time::Clock;
 use domain::Timestamp;
 use howk_local::lambda::{EnvironmentState, Lambda, Output, Phase};
 use howk_local::stack::{Stack, StackConfig};
+use howk_tests::rig::books::Patience;
 use howk_tests::rig::installation::Installation;
 use howk_tests::rig::pair::{Pair, Signal};
 use howk_tests::rig::servers::Setup;
@@ -137,6 +138,10 @@ impl Installation for Functions {
     fn start(&self, _process: usize) {}
 
     fn keep_up(&self) {}
+
+    fn records(&self) -> Patience {
+        Patience::OfAnInvocation
+    }
 
     fn ended_at(&self, sender: &str) -> Option<Timestamp> {
         let environment = sender.strip_prefix(NAMED)?.rsplit(']').next()?;

@@ -35,6 +35,18 @@ pub struct Books<'a> {
     pub orphans: &'a Requests,
     /// What was recorded.
     pub entries: &'a BTreeMap<WebhookId, Entry>,
+    /// How long those who live try to record a request.
+    pub records: Patience,
+}
+
+/// How long a process tries to record a request that it made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as it lives.
+    Endless,
+    /// To the end of its invocation. When the log is away for longer, the record of the dispatch comes again, and the
+    /// request that is made then says in its cause that it may be one too many.
+    OfAnInvocation,
 }
 
 /// Balances the books.
@@ -51,6 +63,7 @@ pub fn balance(accepted: &[Accepted], books: Books<'_>) -> Balance {
             entry: books.entries.get(&one.id).unwrap_or(&no_entry),
             seen: books.requests.get(one.id.as_str()).unwrap_or(&none),
             orphans: books.orphans.get(one.id.as_str()).unwrap_or(&none),
+            records: books.records,
         };
         balance.count(page);
         balance.mistakes.extend(page.mistakes());
@@ -94,6 +107,7 @@ struct Page<'a> {
     entry: &'a Entry,
     seen: &'a BTreeMap<u32, u32>,
     orphans: &'a BTreeMap<u32, u32>,
+    records: Patience,
 }
 
 impl Page<'_> {
@@ -135,9 +149,13 @@ impl Page<'_> {
         (most > self.one.planned.max_attempts).then(|| format!("attempt {most} was one too many"))
     }
 
-    /// Whoever lives on records every request.
+    /// Whoever lives on records every request, or as long as its invocation lasts.
     fn unrecorded(self) -> Option<String> {
-        let of_the_living = |number: u32, count: u32| count.saturating_sub(self.orphaned(number));
+        let excused = |number: u32| match self.records {
+            Patience::Endless => self.orphaned(number),
+            Patience::OfAnInvocation => self.orphaned(number) + self.caused(number),
+        };
+        let of_the_living = |number: u32, count: u32| count.saturating_sub(excused(number));
         let (number, count) =
             self.seen.iter().find(|(number, count)| of_the_living(**number, **count) > self.recorded(**number))?;
         Some(format!("{count} requests of attempt {number}, and {} records", self.recorded(*number)))

@@ -2,6 +2,7 @@
 
 use domain::Timestamp;
 
+use crate::rig::books::Patience;
 use crate::rig::pair::Signal;
 
 /// howk in some number of processes on the pair's Kafka and Redis.
@@ -26,4 +27,7 @@ pub trait Installation: Send + Sync {
     /// When the life of a process ended that calls itself so in its requests (`User-Agent`); `None` while it lives, and
     /// when nobody can tell.
     fn ended_at(&self, sender: &str) -> Option<Timestamp>;
+
+    /// How long a process tries to record a request.
+    fn records(&self) -> Patience;
 }

@@ -129,7 +129,8 @@ impl Stage {
             let ended = self.howk.ended_at(&visitor.sender).filter(|ended| *ended >= visitor.at);
             ended.is_some_and(|ended| ended.since(visitor.at) <= recorded_within)
         });
-        balance(accepted, Books { requests: &requests, orphans: &orphans, entries: &self.ledger.entries })
+        let (entries, records) = (&self.ledger.entries, self.howk.records());
+        balance(accepted, Books { requests: &requests, orphans: &orphans, entries, records })
     }
 
     /// Posts webhooks, each until it is accepted.

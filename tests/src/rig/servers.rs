@@ -13,6 +13,7 @@ use domain::Timestamp;
 use log_kafka::TopicNames;
 use parking_lot::Mutex;
 
+use crate::rig::books::Patience;
 use crate::rig::installation::Installation;
 use crate::rig::pair::{Pair, Signal, say, signal};
 use crate::rig::run::client;
@@ -249,6 +250,10 @@ impl Installation for Servers {
                 self.start(process);
             }
         }
+    }
+
+    fn records(&self) -> Patience {
+        Patience::Endless
     }
 
     fn ended_at(&self, sender: &str) -> Option<Timestamp> {

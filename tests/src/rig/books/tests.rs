@@ -5,8 +5,19 @@ use domain::Timestamp;
 use super::*;
 use crate::rig::load::Planned;
 
+/// Requests by attempt.
+type Counts<'a> = &'a [(u32, u32)];
+
 /// Books of one webhook that was delivered: requests seen and those of ended processes by attempt, and records.
-fn mistakes(seen: &[(u32, u32)], orphans: &[(u32, u32)], records: &[(u32, Cause)]) -> Vec<String> {
+fn mistakes(seen: Counts<'_>, orphans: Counts<'_>, records: &[(u32, Cause)]) -> Vec<String> {
+    mistakes_with(Patience::Endless, (seen, orphans), records)
+}
+
+fn mistakes_with(
+    patience: Patience,
+    (seen, orphans): (Counts<'_>, Counts<'_>),
+    records: &[(u32, Cause)],
+) -> Vec<String> {
     let planned = Planned { url: String::new(), behaviour: Behaviour::Slow, max_attempts: 20, end: End::Delivered };
     let one = Accepted { id: WebhookId::parse("wh_01ARZ3NDEKTSV4RRFFQ69G5FAV").unwrap(), planned };
     let attempt = |(at, (number, cause)): (u64, &(u32, Cause))| Attempt {
@@ -23,7 +34,7 @@ fn mistakes(seen: &[(u32, u32)], orphans: &[(u32, u32)], records: &[(u32, Cause)
     let entries = BTreeMap::from([(one.id.clone(), Entry { attempts, delivered, ..Entry::default() })]);
     let of_id =
         |counts: &[(u32, u32)]| BTreeMap::from([(one.id.as_str().to_owned(), counts.iter().copied().collect())]);
-    let books = Books { requests: &of_id(seen), orphans: &of_id(orphans), entries: &entries };
+    let books = Books { requests: &of_id(seen), orphans: &of_id(orphans), entries: &entries, records: patience };
     balance(&[one], books).mistakes
 }
 
@@ -42,6 +53,15 @@ fn a_request_without_a_record_is_a_mistake_unless_its_process_ended() {
     let (seen, records) = ([(1, 2)], [(1, Cause::First)]);
     assert!(says(&mistakes(&seen, &[], &records), "2 requests of attempt 1, and 1 records"));
     assert_eq!(mistakes(&seen, &[(1, 1)], &records), Vec::<String>::new());
+}
+
+#[test]
+fn an_invocation_that_ended_before_the_log_was_back_is_excused_by_the_cause_of_the_next_request() {
+    let seen: (Counts<'_>, Counts<'_>) = (&[(1, 2)], &[]);
+    let (caused, uncaused) = ([(1, Cause::Takeover)], [(1, Cause::First)]);
+    assert_eq!(mistakes_with(Patience::OfAnInvocation, seen, &caused), Vec::<String>::new());
+    assert!(says(&mistakes_with(Patience::OfAnInvocation, seen, &uncaused), "and 1 records"));
+    assert!(says(&mistakes_with(Patience::Endless, seen, &caused), "and 1 records"));
 }
 
 #[test]
