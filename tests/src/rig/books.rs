@@ -22,6 +22,8 @@ pub struct Balance {
     pub extra: u64,
     /// Causes of recorded attempts.
     pub causes: BTreeMap<&'static str, u64>,
+    /// Why recorded attempts failed.
+    pub errors: BTreeMap<String, u64>,
     /// Everything that is wrong, in words.
     pub mistakes: Vec<String>,
 }
@@ -81,6 +83,9 @@ impl Balance {
         self.extra += page.seen.values().map(|count| u64::from(count.saturating_sub(1))).sum::<u64>();
         for attempt in &page.entry.attempts {
             *self.causes.entry(name(attempt.cause)).or_default() += 1;
+            if let Some(error) = &attempt.error {
+                *self.errors.entry(error.clone()).or_default() += 1;
+            }
         }
     }
 }
