@@ -1,5 +1,6 @@
 //! What the suites do not ask of every log: gaps and poison, large records, places of keys, stale producers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -251,6 +252,38 @@ fn a_member_that_is_not_asked_holds_little_and_loses_nothing() {
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), COUNT);
+    });
+}
+
+/// A partition that goes to another member while it is paused flows when it comes back, though nothing pauses any more.
+#[test]
+fn a_partition_that_went_while_it_was_paused_flows_when_it_comes_back() {
+    const COUNT: usize = 6000;
+    run(async {
+        let kafka = log().await;
+        let stays = kafka.join(Topic::Pending).await;
+        let records: Vec<_> = (0..COUNT).map(|_| Record::Dispatch(Lane::Fast, dispatch())).collect();
+        kafka.log.publish(records).await.expect("published");
+        stays.next(1).await.expect("the feed reads");
+        // Long enough for the partitions to pause.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let comes = kafka.join(Topic::Pending).await;
+        let first = comes.next(1).await.expect("the feed reads").remove(0);
+        let extents = kafka.log.extents(Topic::Pending).await.expect("the log answers");
+        let ends: BTreeMap<_, _> = extents.iter().map(|extent| (extent.partition, extent.end)).collect();
+        let read_to_the_end = async |is_wanted: &dyn Fn(u32) -> bool| {
+            let mut left: BTreeSet<_> = ends.keys().copied().filter(|partition| is_wanted(*partition)).collect();
+            while !left.is_empty() {
+                let reading = tokio::time::timeout(PATIENCE, stays.next(500)).await.expect("records come");
+                let read = reading.expect("the feed reads").into_iter().map(|read| read.position);
+                for Position { partition, offset } in read {
+                    left.retain(|left| *left != partition || offset + 1 < ends[&partition]);
+                }
+            }
+        };
+        read_to_the_end(&|partition| partition != first.position.partition).await;
+        drop(comes);
+        read_to_the_end(&|partition| partition == first.position.partition).await;
     });
 }
 

@@ -196,7 +196,12 @@ impl Stage {
             let status = self.ask(0, &format!("/webhooks/{}/status", one.id)).await;
             stuck.push(format!("{one:?}: {status:?}, recorded {:?}", self.ledger.entries.get(&one.id)));
         }
-        panic!("DL-1: {} webhooks have not ended, such as\n{}", waiting.len(), stuck.join("\n"));
+        let (lag, depth) = (self.lag().await, self.store().await.depth(SystemClock.now()).await);
+        panic!(
+            "DL-1: {} webhooks have not ended, {lag} records are unsettled, the due set holds {depth:?}, such as\n{}",
+            waiting.len(),
+            stuck.join("\n")
+        );
     }
 
     /// Waits until nothing is left of the work: no record unsettled, nothing due, no lease (LN-1).

@@ -89,6 +89,21 @@ impl Member {
         self.reports.is_cut_off()
     }
 
+    fn forget(&self, revoked: &BTreeSet<u32>) {
+        self.partitions.lock().retain(|partition, _| !revoked.contains(partition));
+        if !self.is_replaced.load(Ordering::Relaxed) {
+            self.inbox.revoke(|partition| revoked.contains(&partition));
+        }
+    }
+
+    /// Lets partitions flow that come. The client keeps a pause by the partition, also while another member has it: one
+    /// that went while it was paused would come back paused, and be read by nobody.
+    fn unpause(&self, consumer: &BaseConsumer<Self>, assigned: &TopicPartitionList) {
+        if let Err(error) = consumer.resume(assigned) {
+            self.inbox.fail(fault::of("partitions that came are not read", error));
+        }
+    }
+
     pub(super) fn note(&self, position: Position) {
         if let Some(first) = self.partitions.lock().get_mut(&position.partition) {
             first.get_or_insert(position.offset);
@@ -117,12 +132,11 @@ impl ClientContext for Member {
 }
 
 impl ConsumerContext for Member {
-    fn pre_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        let Rebalance::Revoke(revoked) = rebalance else { return };
-        let revoked = partitions_of(revoked);
-        self.partitions.lock().retain(|partition, _| !revoked.contains(partition));
-        if !self.is_replaced.load(Ordering::Relaxed) {
-            self.inbox.revoke(|partition| revoked.contains(&partition));
+    fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        match rebalance {
+            Rebalance::Assign(assigned) => self.unpause(consumer, assigned),
+            Rebalance::Revoke(revoked) => self.forget(&partitions_of(revoked)),
+            Rebalance::Error(_) => {}
         }
     }
 
