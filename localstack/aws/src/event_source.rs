@@ -8,6 +8,7 @@
 //! for a group), scaling of pollers, filters, schema registries.
 
 mod batch;
+mod config;
 mod consumer;
 mod control;
 mod decide;
@@ -19,5 +20,6 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+pub use config::SourceConfig;
 pub use control::{SourceControl, SourceState};
-pub use source::{EventSource, SourceConfig};
+pub use source::EventSource;

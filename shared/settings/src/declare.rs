@@ -34,7 +34,7 @@ macro_rules! section {
                 Self {
                     $(
                         $field: reader.read(
-                            $crate::reader::Key {
+                            $crate::key::Key {
                                 path: concat!($prefix, stringify!($field)),
                                 help: concat!($($help),+),
                             },

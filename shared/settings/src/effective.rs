@@ -5,7 +5,7 @@
 use std::fmt;
 use std::fmt::Write;
 
-use crate::reader::variable;
+use crate::key::variable;
 
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

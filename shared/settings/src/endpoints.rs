@@ -6,8 +6,9 @@ use domain::Endpoint;
 use serde_json::{Value, json};
 
 use crate::concurrency::Host;
+use crate::key::Key;
 use crate::kinds::{Kind, Or, Parsed, fields, map};
-use crate::reader::{Key, Reader};
+use crate::reader::Reader;
 
 /// What is known beforehand about the endpoints of one pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,6 +21,7 @@ mod effective;
 mod endpoints;
 mod file;
 mod kafka;
+mod key;
 mod kinds;
 mod lambda;
 mod loaded;

@@ -7,7 +7,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::reader::place;
+use crate::key::place;
 
 /// One thing to correct.
 #[derive(Debug, Clone, PartialEq, Eq)]

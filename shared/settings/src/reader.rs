@@ -11,18 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::effective::{Origin, ReadKey};
 use crate::file::Found;
+use crate::key::{Key, place, variable};
 use crate::kinds::{Kind, Or, plain};
 use crate::mistake::Mistake;
 use crate::sources::Environment;
-
-/// A key as it is declared.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Key {
-    /// Its path in the file: `retry.base_delay`.
-    pub(crate) path: &'static str,
-    /// What it means, as one line or more.
-    pub(crate) help: &'static str,
-}
 
 /// The sources, and everything noticed while reading them.
 #[derive(Debug)]
@@ -166,16 +158,6 @@ impl Reader {
             .map(|(name, text)| (name.to_owned(), Value::String(text.clone())))
             .collect()
     }
-}
-
-/// The variable of a key.
-pub(crate) fn variable(path: &str) -> String {
-    format!("HOWK_{}", path.replace('.', "_").to_ascii_uppercase())
-}
-
-/// How a mistake names a key.
-pub(crate) fn place(path: &str) -> String {
-    format!("{} ({path})", variable(path))
 }
 
 fn object(raw: Value) -> Result<Map<String, Value>, Value> {

@@ -5,8 +5,9 @@
 
 use serde_json::Value;
 
+use crate::key::{place, variable};
 use crate::mistake::Mistake;
-use crate::reader::{Reader, place, variable};
+use crate::reader::Reader;
 
 /// How alike a suggestion must be, from 0 (nothing in common) to 1 (the same).
 const LIKENESS_MIN: f64 = 0.75;

@@ -17,9 +17,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::EventRecord;
+use super::config::SourceConfig;
 use super::control::Watched;
 use super::event;
-use super::source::SourceConfig;
 use crate::spec::StartingPosition;
 
 /// One wait for a record.

@@ -12,9 +12,9 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::batch::{Batch, EventRecord};
+use super::config::SourceConfig;
 use super::decide::Condition;
 use super::event::Origin;
-use super::source::SourceConfig;
 use crate::lambda::function_arn;
 
 /// How long a record may take to be acknowledged.

@@ -8,13 +8,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::batch::{Batch, EventRecord, Gathering, Place};
+use super::config::SourceConfig;
 use super::consumer::Reader;
 use super::control::Watched;
 use super::decide::{self, Came, Condition};
 use super::event::{ENVELOPE_BYTES, Origin, PARTITION_BYTES};
 use super::on_failure::OnFailure;
 use super::response;
-use super::source::SourceConfig;
 use crate::invoker::Invoked;
 
 /// Between a failed try and the next, at first and at last.

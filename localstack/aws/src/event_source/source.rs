@@ -1,6 +1,5 @@
-//! The event source as a whole: its settings, its pollers, its end.
+//! The event source as a whole: its pollers, and its end.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,45 +8,16 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::config::SourceConfig;
 use super::consumer::Reader;
 use super::control::{SourceControl, Watched};
-use super::event::Origin;
 use super::on_failure::OnFailure;
 use super::poller::Poller;
-use crate::invoker::Invoker;
-use crate::spec::EventSourceSpec;
 
 /// Between two tries to find the topic.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long an invocation that is under way may take at the end.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// What an event source is made of.
-#[derive(Clone)]
-pub struct SourceConfig {
-    /// How it reads and invokes, with topics by their names in the cluster.
-    pub spec: EventSourceSpec,
-    /// The brokers, as host:port.
-    pub brokers: Vec<String>,
-    /// The consumer group of the mapping.
-    pub group: String,
-    /// How functions are invoked.
-    pub invoker: Invoker,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-}
-
-impl fmt::Debug for SourceConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SourceConfig").field("spec", &self.spec).finish_non_exhaustive()
-    }
-}
-
-impl SourceConfig {
-    pub(super) fn origin(&self) -> Origin {
-        Origin { topic: self.spec.topic.clone(), brokers: self.brokers.join(",") }
-    }
-}
 
 /// A running event source.
 #[derive(Debug)]

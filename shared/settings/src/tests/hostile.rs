@@ -105,7 +105,7 @@ fn wrong_types_are_mistakes_for_every_key() {
             assert!(lines.len() <= 2, "{yaml}: {lines:#?}");
             assert!(lines.iter().all(|line| line.starts_with("HOWK_") && line.len() < 400), "{lines:#?}");
         }
-        let name = crate::reader::variable(key.key);
+        let name = crate::key::variable(key.key);
         for text in ["\u{0}", "1e99", "-1", "[", "{", "{\"a\":", "💥", "[[[[", "{\"a\":{\"a\":{}}}"] {
             let lines = super::lines("", &[(&name, text)]);
             assert!(lines.len() <= 2, "{name}={text}: {lines:#?}");

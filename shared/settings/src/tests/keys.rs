@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{read, variables};
 use crate::effective::Origin;
+use crate::key::variable;
 use crate::kinds::{Kind, span};
-use crate::reader::variable;
 use crate::settings::{Settings, reference};
 
 const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

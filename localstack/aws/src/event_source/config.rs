@@ -1,0 +1,37 @@
+//! What an event source is made of.
+
+use std::fmt;
+use std::sync::Arc;
+
+use delivery::ports::time::Clock;
+
+use super::event::Origin;
+use crate::invoker::Invoker;
+use crate::spec::EventSourceSpec;
+
+/// What an event source is made of.
+#[derive(Clone)]
+pub struct SourceConfig {
+    /// How it reads and invokes, with topics by their names in the cluster.
+    pub spec: EventSourceSpec,
+    /// The brokers, as host:port.
+    pub brokers: Vec<String>,
+    /// The consumer group of the mapping.
+    pub group: String,
+    /// How functions are invoked.
+    pub invoker: Invoker,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for SourceConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SourceConfig").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+impl SourceConfig {
+    pub(super) fn origin(&self) -> Origin {
+        Origin { topic: self.spec.topic.clone(), brokers: self.brokers.join(",") }
+    }
+}

@@ -1,0 +1,20 @@
+//! A key of the settings, and its names in files, variables and mistakes.
+
+/// A key as it is declared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key {
+    /// Its path in the file: `retry.base_delay`.
+    pub(crate) path: &'static str,
+    /// What it means, as one line or more.
+    pub(crate) help: &'static str,
+}
+
+/// The variable of a key.
+pub(crate) fn variable(path: &str) -> String {
+    format!("HOWK_{}", path.replace('.', "_").to_ascii_uppercase())
+}
+
+/// How a mistake names a key.
+pub(crate) fn place(path: &str) -> String {
+    format!("{} ({path})", variable(path))
+}
