@@ -19,6 +19,7 @@ mod forgotten;
 mod freeze;
 mod full;
 mod iam;
+mod misdirected;
 mod msk;
 mod second;
 mod secure;

@@ -30,6 +30,7 @@ use crate::feed::pump::Pump;
 mod inbox;
 mod membership;
 mod pump;
+mod standstill;
 
 /// From one request to commit to the next one, at least.
 const COMMIT_EVERY: Duration = Duration::from_millis(50);

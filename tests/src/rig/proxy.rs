@@ -1,13 +1,14 @@
-//! A way to Kafka that can be held up and cut, and that can keep the brokers' names from clients.
+//! A way to Kafka that can be held up and cut, that can keep the brokers' names from clients, and send them to another
+//! coordinator.
 
 use std::io::Write;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::rig::proxy::frames::Questions;
+use crate::rig::proxy::frames::{Question, Questions};
 
 mod frames;
 
@@ -25,6 +26,8 @@ pub struct Proxy {
 struct Orders {
     holds: AtomicBool,
     hides_brokers: AtomicBool,
+    /// Questions about offsets that are still to be sent elsewhere.
+    misdirects: AtomicUsize,
 }
 
 impl Proxy {
@@ -70,6 +73,16 @@ impl Proxy {
     /// Lets answers name the brokers, or no broker, as a cluster does that is coming back.
     pub fn name(&self, names: Names) {
         self.orders.hides_brokers.store(names == Names::NoBroker, Ordering::Relaxed);
+    }
+
+    /// Answers so many questions about a group's offsets as a broker does that has stopped coordinating it.
+    pub fn misdirect(&self, questions: usize) {
+        self.orders.misdirects.store(questions, Ordering::Relaxed);
+    }
+
+    /// Whether all questions that were to be sent elsewhere have come.
+    pub fn has_misdirected(&self) -> bool {
+        self.orders.misdirects.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -120,14 +133,26 @@ impl OneWay {
     }
 
     fn changed(&self, frame: Vec<u8>) -> Vec<u8> {
-        let mut questions = self.questions.lock();
-        match self.way {
-            Way::Request => questions.note(&frame),
-            Way::Answer if questions.are_about(&frame) && self.orders.hides_brokers.load(Ordering::Relaxed) => {
-                return frames::without_brokers(&frame);
+        let question = match self.way {
+            Way::Request => {
+                self.questions.lock().note(&frame);
+                None
             }
-            Way::Answer => {}
+            Way::Answer => self.questions.lock().answered(&frame),
+        };
+        match question {
+            Some(Question::Metadata) if self.orders.hides_brokers.load(Ordering::Relaxed) => {
+                frames::without_brokers(&frame)
+            }
+            Some(Question::Offsets) if self.orders.takes_one_to_misdirect() => frames::not_coordinated(&frame),
+            Some(Question::Metadata | Question::Offsets) | None => frame,
         }
-        frame
+    }
+}
+
+impl Orders {
+    fn takes_one_to_misdirect(&self) -> bool {
+        let less = |left: usize| left.checked_sub(1);
+        self.misdirects.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 }

@@ -18,6 +18,7 @@ use crate::client::{self, Reports};
 use crate::config::KafkaConfig;
 use crate::fault;
 use crate::feed::inbox::Inbox;
+use crate::feed::standstill::Standstill;
 
 /// Joins the group of a topic, and knows the present member.
 pub(super) struct Membership {
@@ -60,6 +61,7 @@ impl Membership {
 /// came of it since it did.
 pub(super) struct Member {
     reports: Reports,
+    standstill: Standstill,
     inbox: Arc<Inbox>,
     partitions: parking_lot::Mutex<BTreeMap<u32, Option<u64>>>,
     is_replaced: AtomicBool,
@@ -68,7 +70,7 @@ pub(super) struct Member {
 impl Member {
     fn new(config: &KafkaConfig, inbox: Arc<Inbox>) -> Self {
         let (partitions, is_replaced) = (parking_lot::Mutex::default(), AtomicBool::new(false));
-        Self { reports: Reports::new(config), inbox, partitions, is_replaced }
+        Self { reports: Reports::new(config), standstill: Standstill::default(), inbox, partitions, is_replaced }
     }
 
     /// Lets another member take its place. What waits in the inbox is that one's from now on, whenever this one leaves.
@@ -84,9 +86,15 @@ impl Member {
         first.is_some_and(|first| offset > first)
     }
 
-    /// Whether its client has lost every broker for good.
-    pub(super) fn is_cut_off(&self) -> bool {
-        self.reports.is_cut_off()
+    /// Why only another member can go on, if that is so.
+    pub(super) fn defect(&self) -> Option<&'static str> {
+        if self.reports.is_cut_off() {
+            Some("its client lost all brokers")
+        } else if self.standstill.lasts() {
+            Some("its client does not fetch all that it was given")
+        } else {
+            None
+        }
     }
 
     fn forget(&self, revoked: &BTreeSet<u32>) {
@@ -120,6 +128,8 @@ impl ClientContext for Member {
 
     fn stats_raw(&self, statistics: &[u8]) {
         self.reports.stats_raw(statistics);
+        let assigned = self.partitions.lock().keys().copied().collect();
+        self.standstill.tell(statistics, &assigned);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {

@@ -30,8 +30,8 @@ impl Pump {
     pub(super) fn run(mut self) {
         let mut is_paused = false;
         while !self.stop.load(Ordering::Relaxed) {
-            if self.consumer.context().is_cut_off() {
-                self.join_again();
+            if let Some(defect) = self.consumer.context().defect() {
+                self.join_again(defect);
             }
             if self.membership.inbox.wait_for_room(FULL_MAX) {
                 if is_paused {
@@ -47,11 +47,8 @@ impl Pump {
     }
 
     /// Goes on as a new member. What the old one read and nobody took comes again, as when its partitions are revoked.
-    fn join_again(&mut self) {
-        tracing::warn!(
-            topic = self.membership.topic.name(),
-            "the Kafka client lost all brokers: a new one joins the group"
-        );
+    fn join_again(&mut self, defect: &str) {
+        tracing::warn!(topic = self.membership.topic.name(), defect, "a new member joins the group");
         match self.membership.join() {
             Ok(consumer) => {
                 self.consumer.context().make_way();

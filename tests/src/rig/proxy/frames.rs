@@ -1,12 +1,32 @@
-//! Kafka's frames as far as the proxy has to know them: which answer is one about metadata, and where it names brokers.
+//! Kafka's frames as far as the proxy has to know them: what an answer is about, and what is changed in it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::{Read, Result};
 
-/// The key of metadata requests.
-const METADATA: [u8; 2] = [0, 3];
-/// Metadata requests of this version and later have compact fields.
-const COMPACT_FROM: u8 = 9;
+/// What the broker says that does not coordinate the group it is asked about.
+const NOT_COORDINATOR: [u8; 2] = [0, 16];
+
+/// What the proxy knows how to change the answer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    /// Which brokers and partitions there are.
+    Metadata,
+    /// How far a group has come.
+    Offsets,
+}
+
+impl Question {
+    /// What a request asks, by its key.
+    fn of(request: &[u8]) -> Option<Self> {
+        let (question, known_from) = match request[..2] {
+            [0, 3] => (Self::Metadata, 9),
+            [0, 9] => (Self::Offsets, 8),
+            _ => return None,
+        };
+        assert!(request[3] >= known_from, "{question:?} of version {} is unknown here", request[3]);
+        Some(question)
+    }
+}
 
 /// Reads one frame, without its length; `None` at the end.
 pub(super) fn read(from: &mut impl Read) -> Option<Vec<u8>> {
@@ -23,21 +43,20 @@ pub(super) fn with_length(frame: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), frame].concat()
 }
 
-/// Questions of one connection that wait for an answer about metadata, by their correlation id.
+/// Questions of one connection that wait for their answer, by their correlation id.
 #[derive(Debug, Default)]
-pub(super) struct Questions(BTreeSet<[u8; 4]>);
+pub(super) struct Questions(BTreeMap<[u8; 4], Question>);
 
 impl Questions {
     /// Takes a request: key, version, correlation id.
     pub(super) fn note(&mut self, request: &[u8]) {
-        if request[..2] == METADATA {
-            assert!(request[3] >= COMPACT_FROM, "metadata requests of version {} are unknown here", request[3]);
-            self.0.insert(request[4..8].try_into().unwrap());
+        if let Some(question) = Question::of(request) {
+            self.0.insert(request[4..8].try_into().unwrap(), question);
         }
     }
 
-    /// Whether an answer is one about metadata.
-    pub(super) fn are_about(&mut self, answer: &[u8]) -> bool {
+    /// What an answer is about.
+    pub(super) fn answered(&mut self, answer: &[u8]) -> Option<Question> {
         self.0.remove(&answer[..4])
     }
 }
@@ -56,6 +75,18 @@ pub(super) fn without_brokers(answer: &[u8]) -> Vec<u8> {
         assert_eq!(varint(&mut rest).unwrap(), 0, "a broker has no tags");
     }
     [before, &[1], rest].concat()
+}
+
+/// An answer about offsets of a broker that does not coordinate the group.
+pub(super) fn not_coordinated(answer: &[u8]) -> Vec<u8> {
+    // Correlation id, no tags, throttle time, one group; then its name.
+    let (before, mut rest) = answer.split_at(4 + 1 + 4 + 1);
+    let named = rest;
+    let name = length(&mut rest).unwrap();
+    skip(&mut rest, name);
+    let name = &named[..named.len() - rest.len()];
+    let (no_topic, no_tags) = ([1], [0]);
+    [before, name, &no_topic, &NOT_COORDINATOR, &no_tags, &no_tags].concat()
 }
 
 fn skip(rest: &mut &[u8], bytes: usize) {
@@ -90,8 +121,19 @@ mod tests {
         let answer = [&[0, 0, 0, 7, 0, 0, 0, 0, 0, 3][..], &broker, &broker, b"topics"].concat();
         let (mut questions, request) = (Questions::default(), [0, 3, 0, 12, 0, 0, 0, 7, 0, 0]);
         questions.note(&request);
-        assert!(questions.are_about(&answer) && !questions.are_about(&answer), "it is answered once");
+        assert_eq!(questions.answered(&answer), Some(Question::Metadata));
+        assert_eq!(questions.answered(&answer), None, "it is answered once");
         assert_eq!(without_brokers(&answer), [&[0, 0, 0, 7, 0, 0, 0, 0, 0, 1][..], b"topics"].concat());
         assert_eq!(read(&mut with_length(&answer).as_slice()).unwrap(), answer);
+    }
+
+    #[test]
+    fn an_answer_about_offsets_says_who_does_not_know_them() {
+        let mut questions = Questions::default();
+        questions.note(&[0, 9, 0, 9, 0, 0, 0, 8, 0, 0]);
+        let before = [0, 0, 0, 8, 0, 0, 0, 0, 0, 2, 3, b'g', b'1'];
+        let answer = [&before[..], b"topics, and an end"].concat();
+        assert_eq!(questions.answered(&answer), Some(Question::Offsets));
+        assert_eq!(not_coordinated(&answer), [&before[..], &[1, 0, 16, 0, 0]].concat());
     }
 }
