@@ -3,7 +3,7 @@
 import type { FunctionSpec } from './catalogue.ts';
 import { LANE_SOURCES } from './catalogue.ts';
 import type { DataStack } from './data-stack.ts';
-import type { Deployment, LaneName } from './settings/deployment.ts';
+import { type Deployment, type LaneName, isPartial } from './settings/deployment.ts';
 import { flattened } from './settings/own.ts';
 import { reference } from './settings/reference.ts';
 
@@ -82,11 +82,6 @@ function ofFunction({ name }: FunctionSpec, { functions }: Deployment): [string,
     }
     const lane = functions[name as LaneName];
     return [...all, ['delivery.concurrency', lane.concurrency], ['lambda.partial_responses', isPartial(lane)]];
-}
-
-/** Whether failed records of a lane come again alone. */
-export function isPartial({ pollers, partial_responses }: Deployment['functions'][LaneName]): boolean {
-    return partial_responses ?? pollers !== null;
 }
 
 /** Variables hold lists with commas, and maps as JSON. */

@@ -7,9 +7,8 @@ import { Duration } from 'aws-cdk-lib';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { LANE_SOURCES } from './catalogue.ts';
-import { isPartial } from './environment.ts';
 import { type Functions, type FunctionsProps, groupOf } from './functions.ts';
-import type { Lane, LaneName } from './settings/deployment.ts';
+import { type Lane, type LaneName, isPartial } from './settings/deployment.ts';
 
 const UNLIMITED = -1;
 

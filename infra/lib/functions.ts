@@ -10,14 +10,14 @@ import { CACHE_PORT } from './cache.ts';
 import { type FunctionSpec, FUNCTIONS, LANE_SOURCES, writesOf } from './catalogue.ts';
 import { codeOf } from './code.ts';
 import type { DataStack } from './data-stack.ts';
-import { environmentOf, isPartial } from './environment.ts';
+import { environmentOf } from './environment.ts';
 import { list } from './function-list.ts';
 import * as grants from './grants.ts';
 import { KAFKA_PORT } from './kafka.ts';
 import { logGroup } from './log-group.ts';
 import { allow, anywhere, ENDPOINT_PORT, securityGroup } from './network.ts';
 import { vpcRole } from './role.ts';
-import type { Deployment, FunctionName, LaneName } from './settings/deployment.ts';
+import { type Deployment, type FunctionName, type LaneName, isPartial } from './settings/deployment.ts';
 import { valueOf } from './settings/own.ts';
 
 export interface FunctionsProps {

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FUNCTIONS, LANE_SOURCES } from '../lib/catalogue.ts';
-import { isPartial } from '../lib/environment.ts';
+import { isPartial } from '../lib/settings/deployment.ts';
 import { list } from '../lib/function-list.ts';
 import { parse } from '../lib/settings/load.ts';
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { SETTLE_SECONDS } from '../lib/settings/inequalities.ts';
+import { HAND_BACK_SECONDS, SETTLE_SECONDS, START_SECONDS } from '../lib/settings/inequalities.ts';
 import { infra } from './examples.ts';
 import { mistakesOf } from './mistakes.ts';
 
@@ -28,6 +28,11 @@ const CASES: readonly [string, string][] = [
         'functions: { fast-lane: { timeout: 37 } }',
         'functions.fast-lane: timeout 37 s is less than howk.delivery.timeout 30 s with 8 s of margin, without which a lane ' +
             'refuses every batch; raise timeout, or lower howk.delivery.timeout',
+    ],
+    [
+        'functions: { fast-lane: { timeout: 42, pollers: null } }',
+        'functions.fast-lane: timeout 42 s is less than howk.delivery.timeout 30 s with 13 s of margin, without which a lane ' +
+            'refuses every batch or has no time to publish the rest of it again; raise timeout, or lower howk.delivery.timeout',
     ],
     [
         'howk: { lambda: { deadline_margin: 30s } }',
@@ -97,10 +102,19 @@ for (const [yaml, mistake] of CASES) {
 }
 
 test('a lane has as much time behind a request as the domain asks for', () => {
-    const source = readFileSync(join(infra, '../shared/domain/src/lane.rs'), 'utf8');
-    const seconds = /pub const SETTLE_MARGIN: Duration = Duration::from_secs\((\d+)\);/.exec(source)?.[1];
-    assert.equal(Number(seconds), SETTLE_SECONDS);
+    assert.equal(secondsIn('domain/src/lane.rs', 'SETTLE_MARGIN'), SETTLE_SECONDS);
 });
+
+test('a lane has as much time to start and to hand back as lambda-kit takes', () => {
+    assert.equal(secondsIn('lambda-kit/src/lane.rs', 'START_TIME'), START_SECONDS);
+    assert.equal(secondsIn('lambda-kit/src/lane.rs', 'HAND_BACK_TIME'), HAND_BACK_SECONDS);
+});
+
+/** The seconds of a constant in the source of a crate. */
+function secondsIn(source: string, name: string): number {
+    const text = readFileSync(join(infra, '../shared', source), 'utf8');
+    return Number(new RegExp(`const ${name}: Duration = Duration::from_secs\\((\\d+)\\);`).exec(text)?.[1]);
+}
 
 test('just within the bounds nothing is wrong', () => {
     const yaml = `
@@ -112,4 +126,6 @@ functions:
 howk: { api: { max_request_size: 4669440 } }
 `;
     assert.deepEqual(mistakesOf(yaml), []);
+    const handingBack = 'region: eu-west-1\nfunctions: { fast-lane: { timeout: 43, pollers: null } }\n';
+    assert.deepEqual(mistakesOf(handingBack), []);
 });

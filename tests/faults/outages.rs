@@ -1,14 +1,18 @@
 //! The log is out of reach for a while.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use delivery::dead_letters::Replayed;
-use delivery::deliver::Handled;
+use delivery::deliver::{Deliver, Handled, Invocation};
 use delivery::ports::dead_letters::DeadLetterFilter;
 use delivery::ports::endpoints::Endpoints;
+use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use delivery::ports::time::Clock;
 use delivery::{Fault, FaultKind};
-use domain::{Cause, Lane, Phase, Record, Topic, WaitReason};
+use domain::{Cause, EndpointState, Facts, Lane, Phase, Record, Topic, Transition, WaitReason, Write};
 use howk_tests::endpoint::Reply;
 use howk_tests::fuse::Blow;
 use howk_tests::world::{World, settings, webhook};
@@ -122,6 +126,66 @@ fn cl_1_what_another_owner_delivered_is_not_dead_lettered() {
     world.lose_hot_state();
     world.pass(Duration::from_mins(1));
     assert_eq!(world.status(&id).unwrap().phase, Phase::Delivered);
+}
+
+/// A store of which the endpoints' part may be down.
+struct Part {
+    store: Arc<dyn HotState>,
+    is_down: AtomicBool,
+}
+
+#[async_trait]
+impl HotState for Part {
+    async fn open(&self, request: OpenRequest<'_>) -> Facts {
+        self.store.open(request).await
+    }
+
+    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+        let is_down = self.is_down.load(Ordering::SeqCst);
+        if is_down && writes.iter().any(|write| matches!(write, Write::Report(_))) {
+            return Err(Fault::new(FaultKind::Transient, "the endpoint's part is down"));
+        }
+        self.store.close(writes).await
+    }
+
+    async fn change(&self, transition: &Transition) -> Result<Change, Fault> {
+        self.store.change(transition).await
+    }
+}
+
+/// P19: however long the endpoint cannot be told of it, the log is told once of a request that another owner settled.
+#[test]
+fn p19_what_another_owner_settled_is_told_once() {
+    let mut world = World::new(11, settings());
+    world.endpoints.behave(|_, _, earlier| Reply::status(if earlier == 0 { 500 } else { 200 }, 5));
+    let mut new = webhook(TENANT, URL);
+    new.max_attempts = 1;
+    world.enqueue(vec![new]);
+    let dispatch = match world.witness.published().pop() {
+        Some(Record::Dispatch(_, dispatch)) => dispatch,
+        other => panic!("{other:?}"),
+    };
+    let store = Arc::<in_memory::MemoryStore>::clone(&world.store);
+    let part = Arc::new(Part { store, is_down: AtomicBool::new(false) });
+    let first = Deliver { hot: Arc::<Part>::clone(&part), ..(*world.deliver()).clone() };
+    let (second, soon) = (world.deliver(), world.now().plus(Duration::from_mins(1)));
+    let server = Invocation { deadline: None, ..invocation("first", Lane::Fast, world.now()) };
+    let (clock, outage, witness) = (Arc::clone(&world.clock), Arc::clone(&world.outage), Arc::clone(&world.witness));
+    outage.strike(&[Topic::DeadLetter]);
+    let told = world.run(async move {
+        let beside = async {
+            clock.sleep(Duration::from_mins(1)).await;
+            second.deliver(&dispatch, &invocation("second", Lane::Fast, soon)).await.unwrap();
+            part.is_down.store(true, Ordering::SeqCst);
+            outage.strike(&[]);
+            clock.sleep(Duration::from_mins(1)).await;
+            part.is_down.store(false, Ordering::SeqCst);
+        };
+        let (settled, ()) = futures::join!(first.deliver(&dispatch, &server), beside);
+        assert_eq!(settled.unwrap(), Handled::Done);
+        witness.published().into_iter().filter(|record| matches!(record, Record::Result(_))).count()
+    });
+    assert_eq!((told, world.endpoints.seen().len()), (2, 2), "one for each request");
 }
 
 #[test]

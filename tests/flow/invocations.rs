@@ -8,9 +8,7 @@ use delivery::Fault;
 use delivery::batch::Batch;
 use delivery::deliver::Deliver;
 use delivery::ports::log::{Extent, Log, Page};
-use delivery::ports::stats::{Counts, Hour, HourlyStats, Stats};
-use delivery::ports::time::Clock;
-use delivery::tally::StatsTally;
+use delivery::rebuild::Rebuild;
 use domain::{Lane, Phase, Position, Record, Topic, WebhookId};
 use howk_tests::endpoint::Reply;
 use howk_tests::events::{Found, event, found, json};
@@ -18,25 +16,32 @@ use howk_tests::world::{World, settings, webhook};
 use lambda_kit::{Handler, Invoked, LaneHandler};
 use serde_json::{Value, json as value};
 use settings::Settings;
-use testkit::clock::ManualClock;
 
 use crate::URL;
 
-const MARGIN: Duration = Duration::from_secs(1);
+pub(crate) const MARGIN: Duration = Duration::from_secs(1);
 
-fn handler(world: &World, settings: &Settings) -> LaneHandler {
+pub(crate) fn handler(world: &World, settings: &Settings) -> LaneHandler {
     handler_over(world.deliver(), world, settings)
 }
 
-fn handler_over(deliver: Arc<Deliver>, world: &World, settings: &Settings) -> LaneHandler {
-    let rebuild = Arc::clone(&world.system.rebuild);
+pub(crate) fn handler_over(deliver: Arc<Deliver>, world: &World, settings: &Settings) -> LaneHandler {
+    handler_with((deliver, Arc::clone(&world.system.rebuild)), settings)
+}
+
+pub(crate) fn handler_with((deliver, rebuild): (Arc<Deliver>, Arc<Rebuild>), settings: &Settings) -> LaneHandler {
     let concurrency = usize::try_from(settings.delivery.concurrency).unwrap();
     let per_key = usize::try_from(settings.kafka.per_key_parallelism).unwrap();
     LaneHandler::new(Lane::Fast, settings, Batch { deliver, rebuild, concurrency, per_key, failed: Arc::default() })
 }
 
 /// Invokes the handler for `lasting` with an event, and returns its answer as JSON.
-fn invoke(world: &mut World, handler: &LaneHandler, event: &str, lasting: Duration) -> Result<Value, String> {
+pub(crate) fn invoke(
+    world: &mut World,
+    handler: &LaneHandler,
+    event: &str,
+    lasting: Duration,
+) -> Result<Value, String> {
     let (handler, event) = (handler.clone(), event.to_owned());
     let invoked = Invoked::lasting_until(world.now().plus(lasting), MARGIN);
     let began = world.now();
@@ -46,7 +51,7 @@ fn invoke(world: &mut World, handler: &LaneHandler, event: &str, lasting: Durati
     answered.map(|response| json(&response)).map_err(|failure| format!("{failure:?}"))
 }
 
-fn failures(answer: &Value) -> Vec<(String, u64)> {
+pub(crate) fn failures(answer: &Value) -> Vec<(String, u64)> {
     let failures = answer.get("batchItemFailures").and_then(Value::as_array).unwrap();
     let at = |item: &Value, part: &str| item.pointer(&format!("/itemIdentifier/{part}")).cloned().unwrap();
     let named = |item| (at(item, "partition").as_str().unwrap().to_owned(), at(item, "offset").as_u64().unwrap());
@@ -57,17 +62,17 @@ fn names(found: &[Found]) -> Vec<(String, u64)> {
     found.iter().map(|one| (format!("howk.pending-{}", one.position.partition), one.position.offset)).collect()
 }
 
-fn tenants(count: usize, each: usize) -> Vec<delivery::enqueue::NewWebhook> {
+pub(crate) fn tenants(count: usize, each: usize) -> Vec<delivery::enqueue::NewWebhook> {
     (0..count).flat_map(|tenant| vec![webhook(&format!("tenant-{tenant}"), URL); each]).collect()
 }
 
-fn ordered() -> Settings {
+pub(crate) fn ordered() -> Settings {
     let mut settings = settings();
     settings.kafka.per_key_parallelism = 0;
     settings
 }
 
-const MINUTE: Duration = Duration::from_mins(1);
+pub(crate) const MINUTE: Duration = Duration::from_mins(1);
 
 #[test]
 fn a_receivers_failure_never_fails_a_record() {
@@ -197,70 +202,6 @@ fn what_there_is_no_time_for_is_not_begun() {
 }
 
 #[test]
-fn without_partial_responses_late_records_go_back_to_the_log_and_faults_fail_the_batch() {
-    let mut settings = ordered();
-    settings.delivery.concurrency = 1;
-    settings.lambda.partial_responses = false;
-    let mut world = World::new(1, settings.clone());
-    world.endpoints.behave(|_, _, _| Reply::status(200, 4000));
-    let ids = world.enqueue(tenants(1, 20));
-    let batch = found(&mut world, Topic::Pending);
-    let handler = handler(&world, &settings);
-    let answer = invoke(&mut world, &handler, &event("howk.pending", &batch), MINUTE).unwrap();
-    assert_eq!(failures(&answer), [], "the batch may be acknowledged");
-    let all = found(&mut world, Topic::Pending);
-    let again: Vec<_> = all.into_iter().filter(|one| one.position.offset >= 20).collect();
-    // Earlier by 5 s than an invocation whose rest is named.
-    assert_eq!(again.len(), 8, "what was not begun stands at the log's end");
-    invoke(&mut world, &handler, &event("howk.pending", &batch), MINUTE).unwrap();
-    let seen = world.endpoints.seen();
-    assert_eq!(seen.len(), 20, "where the process died before the acknowledgement, the batch comes again");
-    assert_eq!(failures(&invoke(&mut world, &handler, &event("howk.pending", &again), MINUTE).unwrap()), []);
-    assert_eq!(world.endpoints.seen().len(), 20, "and what was handed back is dropped as the same dispatch");
-    assert!(ids.iter().all(|id| world.status(id).is_some_and(|status| status.phase == Phase::Delivered)));
-
-    world.enqueue(tenants(1, 1));
-    let last = found(&mut world, Topic::Pending).pop().unwrap();
-    world.outage.strike(&[Topic::Results]);
-    let failed = invoke(&mut world, &handler, &event("howk.pending", &[last]), MINUTE).unwrap_err();
-    assert_eq!(failed, "howk.fault.transient: the log is out of reach");
-}
-
-/// A broker that takes as long for a hand-over as a publish may, while the store hangs.
-#[test]
-fn what_is_handed_back_has_the_time_of_a_publish_before_any_statistics() {
-    let mut settings = ordered();
-    settings.delivery.concurrency = 1;
-    settings.lambda.partial_responses = false;
-    let mut world = World::new(1, settings.clone());
-    world.endpoints.behave(|_, _, _| Reply::status(200, 4000));
-    world.enqueue(tenants(1, 20));
-    let (batch, began) = (found(&mut world, Topic::Pending), world.now());
-    let log = Arc::new(Slow { log: Arc::clone(&world.system.backend.log), clock: Arc::clone(&world.clock) });
-    let deliver = Deliver { log, stats: Arc::new(StatsTally::new(Arc::new(Hanging))), ..(*world.deliver()).clone() };
-    let handler = handler_over(Arc::new(deliver), &world, &settings);
-    let answer = invoke(&mut world, &handler, &event("howk.pending", &batch), MINUTE).unwrap();
-    assert_eq!(failures(&answer), []);
-    let sent = u32::try_from(world.endpoints.seen().len()).unwrap();
-    assert_eq!(found(&mut world, Topic::Pending).len(), 40 - world.endpoints.seen().len());
-    let statistics = Duration::from_millis(500);
-    assert_eq!(world.now().since(began), Duration::from_secs(4) * sent + PUBLISH_MAX + statistics);
-}
-
-/// An invocation that has no time beside its requests makes them all the same.
-#[test]
-fn an_invocation_without_time_to_hand_back_still_sends() {
-    let mut settings = ordered();
-    settings.lambda.partial_responses = false;
-    let mut world = World::new(1, settings.clone());
-    world.enqueue(tenants(1, 1));
-    let (batch, handler) = (found(&mut world, Topic::Pending), handler(&world, &settings));
-    let shortest = Duration::from_secs(35) + MARGIN;
-    assert_eq!(failures(&invoke(&mut world, &handler, &event("howk.pending", &batch), shortest).unwrap()), []);
-    assert_eq!(world.endpoints.seen().len(), 1);
-}
-
-#[test]
 fn while_the_hot_state_is_lost_everything_is_handed_back() {
     let mut world = World::new(1, settings());
     world.enqueue(tenants(2, 2));
@@ -301,51 +242,6 @@ fn an_invocation_that_is_too_short_for_a_last_attempt_begins_nothing() {
     let (event, short) = (event("howk.pending", &found), Duration::from_secs(35));
     assert_eq!(failures(&invoke(&mut world, &handler, &event, short).unwrap()), names(&found));
     assert_eq!(failures(&invoke(&mut world, &handler, &event, short + MARGIN).unwrap()), []);
-}
-
-/// As long as a publish may take.
-const PUBLISH_MAX: Duration = Duration::from_secs(10);
-
-/// A log that is slow to take dispatches.
-struct Slow {
-    log: Arc<dyn Log>,
-    clock: Arc<ManualClock>,
-}
-
-#[async_trait]
-impl Log for Slow {
-    async fn publish(&self, records: Vec<Record>) -> Result<Vec<Position>, Fault> {
-        if records.iter().any(|record| matches!(record, Record::Dispatch(..))) {
-            self.clock.sleep(PUBLISH_MAX).await;
-        }
-        self.log.publish(records).await
-    }
-
-    async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
-        self.log.extents(topic).await
-    }
-
-    async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
-        self.log.read(topic, from, limit).await
-    }
-
-    async fn lag(&self, topic: Topic) -> Result<u64, Fault> {
-        self.log.lag(topic).await
-    }
-}
-
-/// A store that takes no statistics.
-struct Hanging;
-
-#[async_trait]
-impl Stats for Hanging {
-    async fn add(&self, _: Hour, _: &HourlyStats) -> Result<(), Fault> {
-        futures::future::pending().await
-    }
-
-    async fn sum(&self, _: &[Hour]) -> Result<(Counts, u64), Fault> {
-        futures::future::pending().await
-    }
 }
 
 /// A log that never answers for results, as a broker that hangs does.

@@ -7,6 +7,7 @@
 mod circuit;
 mod commits;
 mod front;
+mod hand_backs;
 mod intake;
 mod invocations;
 mod lanes;

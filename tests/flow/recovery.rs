@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use delivery::Fault;
 use delivery::ports::dead_letters::DeadLetterFilter;
-use delivery::ports::hot_state::HotState;
+use delivery::ports::endpoints::Endpoints;
+use delivery::ports::hot_state::{Change, HotState};
 use delivery::ports::log::{Extent, Log, Page};
 use delivery::rebuild::{Rebuild, When};
-use domain::{Cause, Owner, Phase, Position, Record, Topic, Write};
+use domain::{Cause, Endpoint, Owner, Phase, Position, Record, Topic, Transition, Write};
 use howk_tests::endpoint::Reply;
-use howk_tests::world::{World, settings};
+use howk_tests::world::{BEGIN, World, settings};
 
 use crate::{HOUR, MINUTE, URL, count, enqueue, enqueue_many, phase, world};
 
@@ -145,6 +146,34 @@ fn a_gate_that_a_probe_opened_stays_open_through_a_sweep() {
     let ids = enqueue_many(&mut world, 5);
     world.pass(MINUTE);
     assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered), "nobody waits for an open gate");
+}
+
+/// A part of the store is lost with an endpoint's gate, long before that opens. What waits for it tells of it.
+#[test]
+fn rt_1_a_closed_gate_that_was_lost_alone_is_put_back_by_a_sweep() {
+    let mut world = world(200);
+    world.endpoints.behave(
+        |_, _, earlier| {
+            if earlier == 0 { Reply::retry_after(429, 48 * 3600) } else { Reply::status(200, 5) }
+        },
+    );
+    enqueue(&mut world, 5);
+    world.pass(MINUTE);
+    let (store, endpoint) = (Arc::clone(&world.store), Endpoint::parse(URL).unwrap());
+    let lost = world.run(async move {
+        let known = store.endpoint(endpoint.hash(), BEGIN).await.unwrap().unwrap().state;
+        let transition = Transition { endpoint, version: known.version, circuit: known.circuit, gate: None };
+        store.change(&transition).await.unwrap()
+    });
+    assert!(matches!(lost, Change::Made(state) if state.gate.is_none()));
+    world.pass(HOUR);
+    for _ in 0..46 {
+        enqueue(&mut world, 5);
+        world.pass(HOUR);
+    }
+    assert_eq!(world.endpoints.seen().len(), 1, "still at rest");
+    world.pass(HOUR * 26);
+    assert_eq!((world.endpoints.seen().len(), world.waiting()), (48, 0), "and then everything goes out");
 }
 
 /// A caller repeats its key after the store was lost and before it knows again that the webhook was delivered.

@@ -87,6 +87,11 @@ export interface Lane extends Sizes {
     readonly bisect?: boolean;
 }
 
+/** Whether failed records of a lane come again alone. */
+export function isPartial({ pollers, partial_responses }: Lane): boolean {
+    return partial_responses ?? pollers !== null;
+}
+
 export interface Functions {
     readonly enqueue: Sizes & { readonly reserved_concurrency: number; readonly provisioned_concurrency: number };
     readonly 'fast-lane': Lane;

@@ -1,6 +1,6 @@
 // What must hold between settings, so that a deployment that cannot work fails at synth and says what to change.
 
-import type { Deployment, Lane, LaneName } from './deployment.ts';
+import { type Deployment, type Lane, type LaneName, isPartial } from './deployment.ts';
 import type { Mistake } from './mistake.ts';
 import { count, seconds } from './own.ts';
 import { partitionsOf, topics } from '../topic-list.ts';
@@ -13,8 +13,10 @@ const EVENT_MB = 4 * 6;
 const REQUEST_MB = 1;
 /** Seconds that must be left behind a request's timeout for a lane to begin it: the domain's SETTLE_MARGIN. */
 export const SETTLE_SECONDS = 5;
-/** Seconds that a lane needs beside its requests and lambda.deadline_margin: a cold start, the records, the answer. */
-const START_SECONDS = 2;
+/** Seconds that a lane needs beside its requests and lambda.deadline_margin: a cold start, the records; lambda-kit's START_TIME. */
+export const START_SECONDS = 2;
+/** Seconds in which a lane without partial responses publishes again what it has no time for: lambda-kit's HAND_BACK_TIME. */
+export const HAND_BACK_SECONDS = 5;
 /** Seconds that an event source mapping waits for a function. */
 const INVOCATION_SECONDS_MAX = 840;
 /** What one poller group takes. */
@@ -49,9 +51,13 @@ function when(holds: boolean, path: string, problem: string): Mistake[] {
 }
 
 function timings({ howk, functions }: Deployment): Mistake[] {
-    const margin = seconds(howk, 'lambda.deadline_margin') + SETTLE_SECONDS + START_SECONDS;
     const longest = seconds(howk, 'delivery.timeout');
-    return ofLanes(functions, ({ timeout, batch, concurrency }, name) => {
+    return ofLanes(functions, (lane, name) => {
+        const { timeout, batch, concurrency } = lane;
+        const [handBack, otherwise] = isPartial(lane)
+            ? [0, 'refuses every batch']
+            : [HAND_BACK_SECONDS, 'refuses every batch or has no time to publish the rest of it again'];
+        const margin = seconds(howk, 'lambda.deadline_margin') + SETTLE_SECONDS + START_SECONDS + handBack;
         const key = name === 'fast-lane' ? 'delivery.fast_timeout' : 'delivery.timeout';
         const rounds = Math.ceil(batch / concurrency);
         const needed = rounds * seconds(howk, key) + margin;
@@ -61,7 +67,7 @@ function timings({ howk, functions }: Deployment): Mistake[] {
         if (timeout < longest + margin) {
             return (
                 `timeout ${timeout} s is less than howk.delivery.timeout ${longest} s with ${margin} s of margin, without which ` +
-                'a lane refuses every batch; raise timeout, or lower howk.delivery.timeout'
+                `a lane ${otherwise}; raise timeout, or lower howk.delivery.timeout`
             );
         }
         return timeout >= needed

@@ -148,7 +148,7 @@ impl Deliver {
 
     /// Giving back is a courtesy: what is not given back runs out by itself.
     async fn give_back(&self, effects: Vec<Effect>) {
-        if let Err(fault) = self.perform_once(effects).await {
+        if let Err(fault) = perform(effects, &mut Progress::default(), &*self.log, &*self.hot).await {
             tracing::debug!(%fault, "nothing was given back");
         }
     }
@@ -202,10 +202,6 @@ impl Deliver {
         Ok(Handled::Done)
     }
 
-    async fn perform_once(&self, effects: Vec<Effect>) -> Result<Option<EndpointState>, Fault> {
-        perform(effects, &mut Progress::default(), &*self.log, &*self.hot).await
-    }
-
     /// Performs the effects of a request that was made, again and again: giving up would send the webhook a second time,
     /// whatever kind of fault it is (P19). Where an invocation ends it ends with that; where nothing ends it goes on until
     /// the log and the store take what there is to say. The record is not handed to anybody else meanwhile, so it goes on
@@ -213,10 +209,10 @@ impl Deliver {
     async fn settle_patiently(&self, finished: &Finished<'_>) -> Result<(Fate, Option<EndpointState>), Fault> {
         let Situation { moment, .. } = finished.situation;
         let give_up_at = moment.remaining.map(|left| moment.now.plus(left));
-        let (mut pause, mut progress) = (SETTLE_PAUSE, Progress::default());
+        let (mut settled, mut progress, mut pause) = (settle(finished), Progress::default(), SETTLE_PAUSE);
         loop {
-            let fault = match self.settle_once(finished, &mut progress).await {
-                Ok(settled) => return Ok(settled),
+            let fault = match self.settle_once(finished, &mut settled, &mut progress).await {
+                Ok(state) => return Ok((settled.fate, state)),
                 Err(fault) => fault,
             };
             if give_up_at.is_some_and(|end| self.clock.now().plus(pause) >= end) {
@@ -231,13 +227,13 @@ impl Deliver {
     async fn settle_once(
         &self,
         finished: &Finished<'_>,
+        settled: &mut Settled,
         progress: &mut Progress,
-    ) -> Result<(Fate, Option<EndpointState>), Fault> {
-        let Settled { fate, effects } = settle(finished);
-        if let Some(Settled { fate, effects }) = self.superseded(finished, fate).await? {
-            return Ok((fate, self.perform_once(effects).await?));
+    ) -> Result<Option<EndpointState>, Fault> {
+        if let Some(rest) = self.superseded(finished, settled.fate).await? {
+            (*settled, *progress) = (rest, Progress::default());
         }
-        Ok((fate, perform(effects, progress, &*self.log, &*self.hot).await?))
+        perform(settled.effects.clone(), progress, &*self.log, &*self.hot).await
     }
 
     /// What is left to do when a webhook would be given up whose claim has ended, and another owner settled it: a letter

@@ -7,8 +7,8 @@
 //!
 //! The mark tells that the whole store was lost. A part of it can go alone: a shard whose replica was behind when it took
 //! over, say. So what waits is compared with the log now and then although the mark is there: a *sweep* is phase 1 alone,
-//! while work goes on, and puts back whatever is missing (DL-1). Gates it leaves alone: one that a probe has opened would be
-//! closed again by every snapshot that was taken before.
+//! while work goes on, and puts back whatever is missing (DL-1), but for gates that a probe may have opened: every snapshot
+//! that was taken before would close them again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -225,11 +225,13 @@ impl Rebuild {
             if run.deadline.is_some_and(|deadline| now >= deadline) {
                 return Ok(Step::Late);
             }
-            let lock = self.recovery.lock(run.owner, now, now.plus(LOCK_TIME)).await?;
+            let locked_until = now.plus(LOCK_TIME);
+            let lock = self.recovery.lock(run.owner, now, locked_until).await?;
             if lock.is_none_or(|(fence, _)| fence != run.fence) {
                 return Ok(Step::Superseded);
             }
-            let gates = if run.cursor.scope == Scope::All { Gates::Lost(now) } else { Gates::Known };
+            // A gate that opens meanwhile may have been probed before the page is written.
+            let gates = if run.cursor.scope == Scope::All { Gates::Lost(now) } else { Gates::Known(locked_until) };
             let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest, gates))).await?;
             for (rest, read) in unread.iter().zip(read) {
                 run.reached(rest.partition, read);

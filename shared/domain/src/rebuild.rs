@@ -15,9 +15,9 @@ use crate::time::Timestamp;
 pub enum Gates {
     /// They were lost, and are put back unless their window has ended by then.
     Lost(Timestamp),
-    /// They stay as they are: a store that was not lost knows more of them than a snapshot does, so whether a probe has
-    /// opened one.
-    Known,
+    /// The store was not lost, and knows more of them than a snapshot does, so whether a probe has opened one. Those that
+    /// are closed until then can have been opened by nobody: they are merged, in case a part of it was lost alone.
+    Known(Timestamp),
 }
 
 /// What one record restores. `position` is where it stands; records that restore nothing give nothing.
@@ -71,7 +71,7 @@ impl Gates {
     fn lack(self, gate: &Gate) -> bool {
         match self {
             Self::Lost(now) => gate.answer(now) != GateAnswer::Open,
-            Self::Known => false,
+            Self::Known(until) => gate.answer(until) == GateAnswer::Closed,
         }
     }
 }
@@ -117,6 +117,7 @@ mod tests {
         assert!(restores_gate(gate, Gates::Lost(at(99))));
         assert!(restores_gate(gate, Gates::Lost(at(149))), "nobody knows of its probe any more");
         assert!(!restores_gate(gate, Gates::Lost(at(150))), "history");
-        assert!(!restores_gate(gate, Gates::Known), "a probe may have opened it");
+        assert!(restores_gate(gate, Gates::Known(at(99))), "no probe was let through yet");
+        assert!(!restores_gate(gate, Gates::Known(at(100))), "a probe may have opened it");
     }
 }

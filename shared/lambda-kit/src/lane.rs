@@ -19,7 +19,13 @@ const STATS_PATIENCE: Duration = Duration::from_millis(500);
 
 /// How much earlier a batch stops whose rest is published again. With the time that every request leaves for settling it,
 /// that is as long as a publish may take: where the invocation ends before, copies stay and the whole batch comes as well.
+/// A deployment checks its timeouts by it: `HAND_BACK_SECONDS` in infra's `inequalities.ts`.
 const HAND_BACK_TIME: Duration = Duration::from_secs(5);
+
+/// How much more than its longest request is left to a batch whatever else there is no time for. Asking the store takes time
+/// too, and if nothing could begin then, all of it would be published again and come again at once, for ever.
+/// `START_SECONDS` in infra's `inequalities.ts` is as much.
+const START_TIME: Duration = Duration::from_secs(2);
 
 /// Whether the event source takes partial responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +84,8 @@ impl LaneHandler {
             PartialResponses::Taken => invoked.until,
             PartialResponses::NotTaken => {
                 let deliver = &self.batch.deliver;
-                let spare = invoked.until.since(deliver.clock.now()).saturating_sub(deliver.policy.lanes.longest());
+                let wanted = deliver.policy.lanes.longest() + START_TIME;
+                let spare = invoked.until.since(deliver.clock.now()).saturating_sub(wanted);
                 invoked.until.minus(HAND_BACK_TIME.min(spare))
             }
         }

@@ -19,5 +19,7 @@ else
 end
 if redis.call('EXISTS', KEYS[2]) == 0 then
   redis.call('PEXPIRE', key, ARGV[5])
+  local ends = string.match(ARGV[3], '^%d+ (%d+) ')
+  if ends then redis.call('PEXPIREAT', key, ends, 'GT') end -- a gate is not forgotten before its window ends
 end
 return {1, was_normal ~= is_normal and 1 or 0, redis.call('HGETALL', key)}

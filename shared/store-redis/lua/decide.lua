@@ -26,5 +26,7 @@ end
 local after = redis.call('EXISTS', KEYS[2])
 if after == 0 then
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  local ends = string.match(redis.call('HGET', KEYS[1], 'gate') or '', '^%d+ (%d+) ')
+  if ends then redis.call('PEXPIREAT', KEYS[1], ends, 'GT') end -- a gate is not forgotten before its window ends
 end
 return before ~= after and 1 or 0

@@ -30,5 +30,9 @@ for i = 1, (new[1] and old[1]) and 4 or 0 do
 end
 if longer then redis.call('HINCRBY', key, 'version', 1) redis.call('HSET', key, 'gate', gate) end
 redis.call('HSET', key, 'url', ARGV[7])
-if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('PEXPIRE', key, ARGV[8]) end
+if redis.call('EXISTS', KEYS[3]) == 0 then
+  redis.call('PEXPIRE', key, ARGV[8])
+  local ends = string.match(redis.call('HGET', key, 'gate') or '', '^%d+ (%d+) ')
+  if ends then redis.call('PEXPIREAT', key, ends, 'GT') end -- a gate is not forgotten before its window ends
+end
 return {(longer and not fields.gate) and 1 or 0, redis.call('HGETALL', key)}

@@ -22,4 +22,6 @@ if redis.call('EXISTS', KEYS[2]) == 1 then
   return 0
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local ends = string.match(redis.call('HGET', KEYS[1], 'gate') or '', '^%d+ (%d+) ')
+if ends then redis.call('PEXPIREAT', KEYS[1], ends, 'GT') end -- a gate is not forgotten before its window ends
 return 1

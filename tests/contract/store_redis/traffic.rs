@@ -11,7 +11,7 @@ use delivery::ports::stats::{Counts, Hour, HourlyStats, Stats};
 use delivery::ports::statuses::Statuses;
 use domain::{
     Circuit, ClaimFact, ClaimRequest, Dispatch, EndpointReport, Facts, Fence, Gate, Owner, OwnerState, Pace, Phase,
-    Settlement, Tally, Transition, Write,
+    Settlement, Tally, Timestamp, Transition, Write,
 };
 use futures::future::join_all;
 use store_redis::{Login, Traffic};
@@ -237,6 +237,44 @@ fn only_what_waits_has_no_time_to_live() {
         for key in instance.keys().await.iter().filter(|key| key.starts_with("{ep:")) {
             let ttl: i64 = instance.ask(&["PTTL", &format!("{}{key}", instance.prefix)]).await;
             assert!(ttl > 0, "{key} stays for ever though nothing waits");
+        }
+    });
+}
+
+/// RT-1: while a gate is closed nothing reports, so the key must outlive it by itself, whoever wrote last.
+#[test]
+fn a_gate_is_kept_until_its_window_ends() {
+    run(async {
+        let instance = Instance::new(Login::None).await;
+        let (first, time) = (dispatch(), instance.ask::<Vec<u64>>(&["TIME"]).await);
+        let (target, now) = (&first.webhook.endpoint, time[0] * 1000);
+        let day_ms = 24 * 3600 * 1000;
+        let gate = Gate::new(Timestamp::from_ms(now + 2 * day_ms), Timestamp::from_ms(now + 3 * day_ms));
+        let key = format!("{}{{ep:{}}}", instance.prefix, target.hash());
+        let kept = async |by: &str, least: u64| {
+            let ttl: u64 = instance.ask(&["PTTL", &key]).await;
+            assert!(ttl > least && ttl <= least + day_ms, "{ttl} ms after {by}");
+        };
+        let close = async |write: Write| instance.store.close(vec![write]).await.expect("written");
+        let told = EndpointReport { gate: Some(gate), ..report(target, FAILURE) };
+        let state = close(Write::Report(told)).await.expect("a state");
+        kept("a gate", 2 * day_ms).await;
+        close(Write::Report(report(target, FAILURE))).await;
+        kept("another report", 2 * day_ms).await;
+        for (n, owner) in [OwnerState::Paused, OwnerState::Active].into_iter().enumerate() {
+            close(Write::Decide(decision(&first, owner, at(u64::try_from(n).expect("small"))))).await;
+        }
+        kept("a decision", 2 * day_ms).await;
+        close(Write::Park(parked(&first, at(2)))).await;
+        let webhook = &first.webhook;
+        let (hash, config) = (target.hash().clone(), webhook.config_id.clone());
+        close(Write::Unpark(hash, config, webhook.id.clone(), 9)).await;
+        kept("what was parked", 2 * day_ms).await;
+        for (gate, least) in [(Some(gate), 2 * day_ms), (None, 0)] {
+            let version = close(Write::Report(report(target, FAILURE))).await.expect("a state").version;
+            let transition = Transition { endpoint: target.clone(), version, circuit: state.circuit, gate };
+            instance.store.change(&transition).await.expect("changed");
+            kept("a change", least).await;
         }
     });
 }
