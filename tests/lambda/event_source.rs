@@ -2,6 +2,7 @@
 
 mod batches;
 mod failures;
+mod forgotten;
 mod partial;
 
 use std::collections::BTreeMap;
@@ -85,9 +86,13 @@ impl Topic {
     }
 
     fn source(&self, spec: EventSourceSpec, emulator: &Emulator) -> EventSource {
+        self.source_at(brokers(), spec, emulator)
+    }
+
+    fn source_at(&self, brokers: Vec<String>, spec: EventSourceSpec, emulator: &Emulator) -> EventSource {
         EventSource::start(SourceConfig {
             spec,
-            brokers: brokers(),
+            brokers,
             group: self.group(),
             invoker: emulator.invoker.clone(),
             clock: Arc::new(SystemClock),
