@@ -74,17 +74,29 @@ async fn p13_a_commit_is_made_when_the_client_forgot_every_broker_behind_a_backl
     drop(source);
 }
 
-/// First it finds its topic, then where its group stands.
 #[tokio::test(flavor = "multi_thread")]
-async fn p13_a_source_begins_when_its_first_clients_forgot_every_broker() {
+async fn p13_a_source_finds_its_topic_when_the_client_that_looks_for_it_forgot_every_broker() {
+    let proxy = PROXY.lock().await;
+    let emulator = Emulator::start([]).await;
+    for round in 1..=ROUNDS {
+        let topic = Topic::named(1);
+        let _source = source(&topic, &emulator);
+        hide(&proxy).await;
+        topic.make().await;
+        topic.write(0, "first").await;
+        until_committed(&topic, 1, &format!("round {round}")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p13_a_source_begins_when_its_first_client_forgot_every_broker() {
     let proxy = PROXY.lock().await;
     let (topic, emulator) = (Topic::new(1).await, Emulator::start([]).await);
     for round in 1..=ROUNDS {
         topic.write(0, &round.to_string()).await;
         proxy.name(Names::NoBroker);
-        let source = source(&topic, &emulator);
+        let _source = source(&topic, &emulator);
         hide(&proxy).await;
         until_committed(&topic, round, &format!("round {round}")).await;
-        drop(source);
     }
 }

@@ -48,16 +48,16 @@ mod tests {
     use super::*;
 
     /// Longer than a test takes.
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     #[test]
     fn room_is_waited_for_until_there_is_some_or_nobody_receives_or_it_takes_too_long() {
-        let (sender, mut receiver) = mpsc::channel(1);
+        let (sender, mut taking) = mpsc::channel(1);
         assert!(matches!(wait(&sender, LONG), Room::There(_)), "what was not used is given back");
         sender.try_send(1).unwrap();
         assert!(matches!(wait(&sender, Duration::ZERO), Room::None));
         let received = thread::scope(|scope| {
-            let receiving = scope.spawn(|| receiver.blocking_recv());
+            let receiving = scope.spawn(|| taking.blocking_recv());
             // A thread may be woken for nothing.
             let permit = loop {
                 if let Room::There(permit) = wait(&sender, LONG) {
@@ -67,8 +67,8 @@ mod tests {
             permit.send(2);
             receiving.join().unwrap()
         });
-        assert_eq!((received, receiver.try_recv()), (Some(1), Ok(2)));
-        drop(receiver);
+        assert_eq!((received, taking.try_recv()), (Some(1), Ok(2)));
+        drop(taking);
         assert!(matches!(wait(&sender, LONG), Room::Closed));
     }
 }
