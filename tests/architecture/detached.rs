@@ -18,12 +18,13 @@ const FUNCTIONS_AND_USE_CASES: [&str; 7] = [
 ];
 
 /// Where an adapter may start something, and how that ends with what it is for.
-const ALLOWED: [(&str, &str); 6] = [
+const ALLOWED: [(&str, &str); 7] = [
     ("shared/log-kafka/src/ask.rs", "asks the cluster where it may block; the caller awaits it, within a bound"),
     (
         "shared/log-kafka/src/client.rs",
-        "drops a client, which waits for the client's own threads, within their bounds",
+        "drops a client, which waits for the client's own threads, within their bounds, and for a commit under way",
     ),
+    ("shared/log-kafka/src/commit.rs", "commits for a member of a group; the caller awaits it, within a bound"),
     ("shared/log-kafka/src/feed.rs", "reads for a member of a group, as long as the feed lives; no function has one"),
     ("shared/log-kafka/src/iam.rs", "signs a token when the client asks for one; the asking thread waits for it"),
     (

@@ -2,6 +2,7 @@
 
 mod batches;
 mod failures;
+mod forgotten;
 mod partial;
 
 use std::collections::BTreeMap;
@@ -52,13 +53,24 @@ fn client() -> ClientConfig {
 
 impl Topic {
     async fn new(partitions: u32) -> Self {
+        let topic = Self::named(partitions);
+        topic.make().await;
+        topic
+    }
+
+    /// One that is still to be made.
+    fn named(partitions: u32) -> Self {
         let name = format!("test-{}-{}.source", std::process::id(), fresh_number());
-        let settings = BTreeMap::from([("max.message.bytes".to_owned(), "10485760".to_owned())]);
-        let spec = TopicSpec { name: name.clone(), partitions, config: settings };
-        create_topics(&KafkaConfig::new(brokers()), &[spec]).await.unwrap();
         let producer =
             client().set("linger.ms", "0").set("acks", "all").set("message.max.bytes", "10485760").create().unwrap();
         Self { name, partitions: i32::try_from(partitions).unwrap(), producer }
+    }
+
+    async fn make(&self) {
+        let settings = BTreeMap::from([("max.message.bytes".to_owned(), "10485760".to_owned())]);
+        let partitions = u32::try_from(self.partitions).unwrap();
+        let spec = TopicSpec { name: self.name.clone(), partitions, config: settings };
+        create_topics(&KafkaConfig::new(brokers()), &[spec]).await.unwrap();
     }
 
     /// Writes a record, and returns where it stands.
@@ -85,9 +97,13 @@ impl Topic {
     }
 
     fn source(&self, spec: EventSourceSpec, emulator: &Emulator) -> EventSource {
+        self.source_at(brokers(), spec, emulator)
+    }
+
+    fn source_at(&self, brokers: Vec<String>, spec: EventSourceSpec, emulator: &Emulator) -> EventSource {
         EventSource::start(SourceConfig {
             spec,
-            brokers: brokers(),
+            brokers,
             group: self.group(),
             invoker: emulator.invoker.clone(),
             clock: Arc::new(SystemClock),

@@ -8,6 +8,7 @@
 //! for a group), scaling of pollers, filters, schema registries.
 
 mod batch;
+mod client;
 mod config;
 mod consumer;
 mod control;
@@ -15,7 +16,9 @@ mod decide;
 mod event;
 mod on_failure;
 mod poller;
+mod reading;
 mod response;
+mod room;
 mod source;
 #[cfg(test)]
 mod tests;

@@ -37,7 +37,7 @@ pub async fn create_topics(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<
     let admin = admin(config)?;
     let topics: Vec<_> = specs.iter().map(new_topic).collect();
     let answers = admin.create_topics(&topics, &options(config)).await;
-    client::retire(admin);
+    client::drop_aside(admin);
     for answer in answers.map_err(|error| fault::of("the topics were not made", error))? {
         match answer {
             Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
@@ -57,7 +57,7 @@ pub async fn verify_topics(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<
     let admin = admin(config)?;
     let asked: Vec<_> = specs.iter().map(|spec| ResourceSpecifier::Topic(&spec.name)).collect();
     let answers = admin.describe_configs(&asked, &options(config)).await;
-    client::retire(admin);
+    client::drop_aside(admin);
     let answers = answers.map_err(|error| fault::of("the topics could not be checked", error))?;
     let found: Vec<_> = answers.into_iter().filter_map(Result::ok).collect();
     let mut mistakes = Vec::new();
@@ -76,7 +76,7 @@ pub async fn delete_topics(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<
     let admin = admin(config)?;
     let names: Vec<_> = specs.iter().map(|spec| spec.name.as_str()).collect();
     let answers = admin.delete_topics(&names, &options(config)).await;
-    client::retire(admin);
+    client::drop_aside(admin);
     for answer in answers.map_err(|error| fault::of("the topics were not deleted", error))? {
         match answer {
             Ok(_) | Err((_, RDKafkaErrorCode::UnknownTopicOrPartition)) => {}

@@ -52,7 +52,7 @@ impl Asking {
             return Ok(Arc::clone(asker));
         }
         let asker = Arc::new(Asker::new(&self.config, self.topic)?);
-        client::retire(current.replace(Arc::clone(&asker)));
+        client::drop_aside(current.replace(Arc::clone(&asker)));
         Ok(asker)
     }
 
@@ -60,14 +60,14 @@ impl Asking {
     fn note(&self, fault: &Fault, asked: &Arc<Asker>) {
         let mut current = self.current.lock();
         if fault.kind == FaultKind::Transient && current.as_ref().is_some_and(|current| Arc::ptr_eq(current, asked)) {
-            client::retire(current.take());
+            client::drop_aside(current.take());
         }
     }
 }
 
 impl Drop for Asking {
     fn drop(&mut self) {
-        client::retire(self.current.get_mut().take());
+        client::drop_aside(self.current.get_mut().take());
     }
 }
 

@@ -15,9 +15,9 @@ pub(crate) const TOLD_EVERY: Duration = Duration::from_secs(5);
 /// Accounts in a row without a broker: one that begins anew has none for a moment.
 const FORGOTTEN_AFTER: u32 = 3;
 
-/// Takes a client's accounts.
+/// Takes a client's accounts, which are seconds apart.
 #[derive(Debug, Default)]
-pub(crate) struct Brokers {
+pub struct Brokers {
     accounts_without: AtomicU32,
 }
 
@@ -34,7 +34,7 @@ struct Broker {
 
 impl Brokers {
     /// Takes the client's statistics. Those that cannot be read say nothing.
-    pub(crate) fn tell(&self, statistics: &[u8]) {
+    pub fn tell(&self, statistics: &[u8]) {
         let Ok(account) = serde_json::from_slice::<Account>(statistics) else { return };
         let is_known =
             account.brokers.values().any(|broker| matches!(broker.source.as_str(), "configured" | "learned"));
@@ -46,7 +46,7 @@ impl Brokers {
     }
 
     /// Whether the client has known none for some time.
-    pub(crate) fn are_forgotten(&self) -> bool {
+    pub fn are_forgotten(&self) -> bool {
         self.accounts_without.load(Ordering::Relaxed) >= FORGOTTEN_AFTER
     }
 }

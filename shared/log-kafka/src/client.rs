@@ -1,6 +1,7 @@
 //! Settings that librdkafka's clients are built from, and the context that each of them reports to.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::{Fault, FaultKind};
@@ -259,8 +260,62 @@ pub(crate) fn trouble(consumer: &BaseConsumer<Reports>) -> Trouble {
     consumer.context().take_trouble()
 }
 
-/// Drops a client on a thread of its own: dropping one waits for its threads.
-pub(crate) fn retire<T: Send + 'static>(client: T) {
-    // Without a thread it is dropped here, which is only slower.
-    drop(std::thread::Builder::new().name("kafka-retire".to_owned()).spawn(move || drop(client)));
+/// Drops clients on a thread of its own: dropping one waits for its threads.
+pub(crate) fn drop_aside<T: Send + 'static>(clients: T) {
+    // Without a thread they are dropped here, which is only slower.
+    drop(std::thread::Builder::new().name("kafka-drop".to_owned()).spawn(move || drop(clients)));
+}
+
+/// Lets a consumer go that was replaced, on a thread of its own: dropping one waits for its threads.
+///
+/// A commit that is under way keeps it, for ever when the answer never comes. Somebody has to poll it until then, or the
+/// reports that it makes every few seconds would pile up in it. Such a thread holds this one client, whose queues poll
+/// keeps empty, and there is one for each client that was replaced: those are seconds apart, and most go within the
+/// bounds of their requests.
+pub fn retire<C: ConsumerContext + 'static>(consumer: Arc<BaseConsumer<C>>) {
+    let retiring = move || {
+        while Arc::strong_count(&consumer) > 1 {
+            drop(consumer.poll(TICK));
+        }
+    };
+    // Without a thread it goes when its commit is answered.
+    drop(std::thread::Builder::new().name("kafka-retire".to_owned()).spawn(retiring));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// Longer than any report takes.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// Passes on that the client told how it is.
+    struct Told(Mutex<mpsc::Sender<()>>);
+
+    impl ClientContext for Told {
+        fn stats_raw(&self, _: &[u8]) {
+            self.0.lock().send(()).ok();
+        }
+    }
+
+    impl ConsumerContext for Told {}
+
+    #[test]
+    fn a_consumer_that_was_replaced_is_served_while_a_commit_keeps_it_and_goes_then() {
+        let (told, reports) = mpsc::channel();
+        let mut client = ClientConfig::new();
+        client.set("bootstrap.servers", "127.0.0.1:9").set("statistics.interval.ms", "10");
+        let consumer: BaseConsumer<Told> = client.create_with_context(Told(Mutex::new(told))).unwrap();
+        let consumer = Arc::new(consumer);
+        let committing = Arc::clone(&consumer);
+        retire(consumer);
+        for number in 0..3 {
+            assert_eq!(reports.recv_timeout(PATIENCE), Ok(()), "report {number} is not taken out");
+        }
+        drop(committing);
+        while reports.recv_timeout(PATIENCE) == Ok(()) {}
+        assert_eq!(reports.recv_timeout(PATIENCE), Err(mpsc::RecvTimeoutError::Disconnected), "the client stays");
+    }
 }

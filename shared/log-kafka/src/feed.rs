@@ -16,12 +16,12 @@ use delivery::ports::log::{Feed, LogRecord};
 use delivery::ports::time::Clock;
 use delivery::{Fault, FaultKind};
 use domain::{Position, Topic};
-use rdkafka::consumer::{CommitMode, Consumer};
+use rdkafka::consumer::Consumer;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
-use tokio::sync::oneshot;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::ask::number;
+use crate::commit::commit;
 use crate::config::KafkaConfig;
 use crate::fault;
 use crate::feed::membership::Membership;
@@ -34,8 +34,6 @@ mod standstill;
 
 /// From one request to commit to the next one, at least.
 const COMMIT_EVERY: Duration = Duration::from_millis(50);
-/// How long the answer to a request to commit may take: longer than the client waits for a coordinator.
-const COMMIT_MAX: Duration = Duration::from_secs(20);
 /// How long a feed that is dropped waits for its member to leave the group.
 const LEAVE_MAX: Duration = Duration::from_secs(5);
 
@@ -119,14 +117,13 @@ impl Commits {
     }
 
     /// Commits everything that is wanted; what fails stays wanted, so that whoever waits for it tries again.
-    ///
-    /// The client asks on a thread that nobody waits for at the end of the program: one that has lost its brokers never
-    /// answers. It is replaced, and whoever waited for it asks the next one.
+    /// A client that has lost its brokers may never answer: it is replaced, and whoever waited for it asks the next one.
     async fn flush(&self, membership: &Membership) -> Result<(), Fault> {
         let topic = membership.topic_name();
         let failed = |error| fault::of(format!("nothing was committed of {topic}"), error);
-        let lost = |why| Fault::new(FaultKind::Transient, format!("nothing was committed of {topic}: {why}"));
-        let consumer = membership.present().ok_or_else(|| lost("the member has left its group"))?;
+        let left =
+            || Fault::new(FaultKind::Transient, format!("nothing was committed of {topic}: its member has left"));
+        let consumer = membership.present().ok_or_else(left)?;
         let wanted = self.wanted.lock().clone();
         let mut offsets = TopicPartitionList::with_capacity(wanted.len());
         let may_commit = |partition, offset| consumer.context().may_commit(partition, offset);
@@ -135,13 +132,7 @@ impl Commits {
             offsets.add_partition_offset(topic, number(*partition), offset).map_err(failed)?;
         }
         if offsets.count() > 0 {
-            let (told, answer) = oneshot::channel();
-            let asking = move || drop(told.send(consumer.commit(&offsets, CommitMode::Sync)));
-            let thread = std::thread::Builder::new().name("kafka-commit".to_owned()).spawn(asking);
-            thread.map_err(|_| lost("there is no thread to ask on"))?;
-            let answered = tokio::time::timeout(COMMIT_MAX, answer).await;
-            let answered = answered.map_err(|_| lost("the broker does not answer"))?;
-            answered.map_err(|_| lost("the thread that asked has ended"))?.map_err(failed)?;
+            commit(consumer, topic, offsets).await?;
         }
         self.forget(&wanted);
         Ok(())

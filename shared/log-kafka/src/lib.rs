@@ -13,6 +13,7 @@ mod admin;
 mod ask;
 mod brokers;
 mod client;
+mod commit;
 mod config;
 mod fault;
 mod feed;
@@ -29,6 +30,9 @@ mod topics;
 mod traffic;
 
 pub use admin::{create_topics, delete_topics, verify_topics};
+pub use brokers::Brokers;
+pub use client::retire;
+pub use commit::commit;
 pub use config::{
     Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram, Security, Token, TokenSource,
 };

@@ -166,7 +166,7 @@ impl Producer {
 
     fn renew(&self, current: &mut Current) -> Result<(), Fault> {
         let (fresh, tokens) = build(&self.client, &self.config)?;
-        client::retire(std::mem::replace(&mut current.producer, fresh));
+        client::drop_aside(std::mem::replace(&mut current.producer, fresh));
         (current.tokens, current.is_new) = (tokens, true);
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Producer {
 
 impl Drop for Producer {
     fn drop(&mut self) {
-        client::retire(self.current.get_mut().producer.clone());
+        client::drop_aside(self.current.get_mut().producer.clone());
     }
 }
 

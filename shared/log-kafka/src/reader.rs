@@ -84,7 +84,7 @@ impl Readers {
         {
             let mut idle = self.idle.lock();
             let is_over = |reader: &mut Reader| reader.consumer.context().tokens.have_ended();
-            client::retire(idle.extract_if(.., is_over).collect::<Vec<_>>());
+            client::drop_aside(idle.extract_if(.., is_over).collect::<Vec<_>>());
             let there = idle.iter().position(|reader| reader.stands_at(topic, from));
             let any = there.or_else(|| idle.iter().position(|reader| reader.place.is_none()));
             let index = any.or_else(|| (idle.len() >= READERS_MAX).then_some(0));
@@ -98,7 +98,7 @@ impl Readers {
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        client::retire(std::mem::take(&mut *self.idle.lock()));
+        client::drop_aside(std::mem::take(&mut *self.idle.lock()));
     }
 }
 

@@ -1,0 +1,109 @@
+//! The Kafka client of a poller, and the one that takes its place.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use log_kafka::Brokers;
+use parking_lot::Mutex;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, ConsumerContext};
+use rdkafka::error::KafkaError;
+use rdkafka::{ClientConfig, ClientContext, Statistics};
+
+use super::config::SourceConfig;
+use super::control::Watched;
+
+/// How often the client tells how it is.
+const TOLD_EVERY_MS: &str = "1000";
+
+pub(super) type Client = BaseConsumer<Reports>;
+
+/// Takes the client's reports.
+pub(super) struct Reports {
+    watched: Arc<Watched>,
+    topic: String,
+    brokers: Brokers,
+}
+
+impl Reports {
+    /// Whether the client looks for no broker any more.
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.brokers.are_forgotten()
+    }
+}
+
+impl ClientContext for Reports {
+    fn log(&self, _: RDKafkaLogLevel, facility: &str, message: &str) {
+        tracing::debug!(facility, message, "Kafka client of an event source");
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(%error, reason, "Kafka client of an event source");
+    }
+
+    fn stats_raw(&self, statistics: &[u8]) {
+        self.brokers.tell(statistics);
+        let Ok(statistics) = serde_json::from_slice::<Statistics>(statistics) else { return };
+        let topic = statistics.topics.get(&self.topic);
+        let partitions = topic.into_iter().flat_map(|topic| &topic.partitions);
+        for (partition, found) in partitions.filter(|(_, found)| found.hi_offset >= 0) {
+            self.watched.saw_end(*partition, found.hi_offset);
+        }
+    }
+}
+
+impl ConsumerContext for Reports {}
+
+/// The client that a poller has at present. It is replaced when it may be what keeps the cluster from answering: one that
+/// was told of no brokers while Kafka came back can forget them all, and never look for any again.
+pub(super) struct Present {
+    client: Mutex<Arc<Client>>,
+    pub(super) config: Arc<SourceConfig>,
+    pub(super) watched: Arc<Watched>,
+}
+
+impl Present {
+    pub(super) fn new(config: &Arc<SourceConfig>, watched: &Arc<Watched>) -> anyhow::Result<Self> {
+        let client = Mutex::new(build(config, watched)?);
+        Ok(Self { client, config: Arc::clone(config), watched: Arc::clone(watched) })
+    }
+
+    pub(super) fn client(&self) -> Arc<Client> {
+        Arc::clone(&self.client.lock())
+    }
+
+    /// Builds a client, and lets it take the place once it was prepared.
+    pub(super) fn replace(&self, prepare: impl FnOnce(&Client) -> anyhow::Result<()>) -> anyhow::Result<Arc<Client>> {
+        let client = build(&self.config, &self.watched)?;
+        prepare(&client)?;
+        log_kafka::retire(std::mem::replace(&mut *self.client.lock(), Arc::clone(&client)));
+        Ok(client)
+    }
+}
+
+fn build(config: &SourceConfig, watched: &Arc<Watched>) -> anyhow::Result<Arc<Client>> {
+    let topic = config.spec.topic.clone();
+    let context = Reports { watched: Arc::clone(watched), topic, brokers: Brokers::default() };
+    let client = ClientConfig::new()
+        .set("bootstrap.servers", config.brokers.join(","))
+        .set("group.id", &config.group)
+        .set("client.id", "howk-local")
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        .set("auto.offset.reset", "earliest")
+        .set("fetch.wait.max.ms", "100")
+        .set("fetch.error.backoff.ms", "100")
+        .set("fetch.queue.backoff.ms", "10")
+        .set("reconnect.backoff.max.ms", "1000")
+        // A broker that comes back may lead with another epoch, and the usual five minutes are a long time to find out.
+        .set("topic.metadata.refresh.interval.ms", "5000")
+        // Without a membership nothing else looks for a coordinator that was away, for ten minutes; and a commit waits for
+        // it as long as a session lasts.
+        .set("coordinator.query.interval.ms", "1000")
+        .set("session.timeout.ms", "6000")
+        .set("queued.max.messages.kbytes", "32768")
+        .set("statistics.interval.ms", TOLD_EVERY_MS)
+        .create_with_context(context)
+        .context("the event source's Kafka client was not built")?;
+    Ok(Arc::new(client))
+}
