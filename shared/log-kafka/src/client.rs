@@ -274,6 +274,8 @@ pub(crate) fn drop_aside<T: Send + 'static>(clients: T) {
 /// bounds of their requests.
 pub fn retire<C: ConsumerContext + 'static>(consumer: Arc<BaseConsumer<C>>) {
     let retiring = move || {
+        // Polled as it is, a member would keep the partitions that it had.
+        consumer.unsubscribe();
         while Arc::strong_count(&consumer) > 1 {
             drop(consumer.poll(TICK));
         }
