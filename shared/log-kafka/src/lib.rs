@@ -8,6 +8,10 @@
 //! frozen process thaws with dead connections, so the producer's age is judged by the wall clock (port `clock`), and a
 //! stale one is replaced. Absent on purpose: transactions (records may be written twice, never half), and the topic of
 //! scripts beyond its making.
+//!
+//! Whoever has Kafka clients of its own, as the event source of `howk-local` has, takes from here what every client of
+//! librdkafka needs: [`Brokers`] notices that one has forgotten them, [`commit`] ends when no answer comes, [`retire`]
+//! lets one go that was replaced.
 
 mod admin;
 mod ask;
