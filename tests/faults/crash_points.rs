@@ -19,23 +19,26 @@ enum Then {
     LoseHotStateToo,
 }
 
-/// Stops after every k and checks that the webhook still ends.
+/// Stops after every k and checks that the webhook still ends, and that stopping costs one request at most (P9).
 fn stop_after_every_effect(scene: impl Fn() -> Scene, act: Act) {
     for blow in [Blow::Dies, Blow::FailsOnce] {
         for then in [Then::TakeOver, Then::LoseHotStateToo] {
-            let mut points = 0;
+            let mut requests = Vec::new();
             for k in 0.. {
                 let mut scene = scene();
                 let fuse = acts::fuse(&scene, k, blow);
                 act(&mut scene, &fuse);
                 let blown = fuse.has_blown();
                 finish(&mut scene, then, &format!("{blow:?} after {k} effects, {then:?}"));
-                points = k;
+                requests.push(scene.world.endpoints.seen().len());
                 if !blown {
                     break;
                 }
             }
-            assert!(points > 0, "the act has no effect to stop after");
+            let undisturbed = requests.pop().unwrap();
+            assert!(!requests.is_empty(), "the act has no effect to stop after");
+            let few = requests.iter().all(|count| *count <= undisturbed + 1);
+            assert!(few, "{requests:?} requests, and {undisturbed} undisturbed: {blow:?}, {then:?}");
         }
     }
 }

@@ -1,27 +1,31 @@
 //! What goes to the store together: any part of a trip may survive a crash alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use delivery::Fault;
 use delivery::deliver::Deliver;
 use delivery::ports::hot_state::{Change, HotState, OpenRequest};
 use domain::{EndpointState, Facts, Transition, Write};
+use howk_tests::endpoint::Reply;
 use in_memory::MemoryStore;
 use parking_lot::Mutex;
 
 use crate::acts::invocation;
-use crate::scenes;
+use crate::scenes::{self, Scene};
 
-/// A store that remembers what was written together.
+/// A store that remembers how often it was asked, and what was written together.
 struct Watched {
     store: Arc<MemoryStore>,
+    asked: AtomicUsize,
     trips: Mutex<Vec<Vec<Write>>>,
 }
 
 #[async_trait]
 impl HotState for Watched {
     async fn open(&self, request: OpenRequest<'_>) -> Facts {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         self.store.open(request).await
     }
 
@@ -35,15 +39,31 @@ impl HotState for Watched {
     }
 }
 
-/// Settled and not listed, a dead webhook would not be found: its record is a duplicate then.
-#[test]
-fn dl_1_a_letter_is_listed_before_its_webhook_is_settled() {
-    let mut scene = scenes::dying();
-    let watched = Arc::new(Watched { store: Arc::clone(&scene.world.store), trips: Mutex::default() });
+/// Delivers a scene's dispatch with a store that is watched.
+fn delivered(scene: &mut Scene) -> Arc<Watched> {
+    let store = Arc::clone(&scene.world.store);
+    let watched = Arc::new(Watched { store, asked: AtomicUsize::new(0), trips: Mutex::default() });
     let deliver = Deliver { hot: Arc::<Watched>::clone(&watched), ..(*scene.world.deliver()).clone() };
     let (dispatch, invocation) = (scene.dispatch(), invocation("owner", scene.lane, scene.now()));
     scene.world.run(async move { deliver.deliver(&dispatch, &invocation).await }).unwrap();
+    watched
+}
+
+/// Settled and not listed, a dead webhook would not be found: its record is a duplicate then.
+#[test]
+fn dl_1_a_letter_is_listed_before_its_webhook_is_settled() {
+    let watched = delivered(&mut scenes::dying());
     let trips = watched.trips.lock();
     assert!(matches!(trips.first().map(Vec::as_slice), Some([Write::Index(_)])), "{trips:?}");
     assert!(trips.iter().skip(1).flatten().any(|write| matches!(write, Write::Settle(_))), "{trips:?}");
+}
+
+/// Whatever comes of it, an attempt is one question and one settlement.
+#[test]
+fn an_attempt_is_two_trips_to_the_store() {
+    for reply in [Reply::status(200, 5), Reply::status(500, 5), Reply::retry_after(429, 60), Reply::refused()] {
+        let watched = delivered(&mut Scene::answering(reply.clone()));
+        let trips = (watched.asked.load(Ordering::Relaxed), watched.trips.lock().len());
+        assert_eq!(trips, (1, 1), "{reply:?}");
+    }
 }

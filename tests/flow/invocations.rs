@@ -172,6 +172,20 @@ fn records_of_a_tenant_keep_their_order_and_tenants_do_not_wait_for_each_other()
 }
 
 #[test]
+fn no_more_requests_are_under_way_than_the_concurrency() {
+    let mut settings = ordered();
+    settings.delivery.concurrency = 3;
+    let mut world = World::new(1, settings.clone());
+    world.endpoints.behave(|_, _, _| Reply::status(200, 100));
+    world.enqueue(tenants(8, 1));
+    let found = found(&mut world, Topic::Pending);
+    let began = world.now();
+    let handler = handler(&world, &settings);
+    assert_eq!(failures(&invoke(&mut world, &handler, &event("howk.pending", &found), MINUTE).unwrap()), []);
+    assert_eq!(world.now().since(began), Duration::from_millis(300), "eight requests, three at once");
+}
+
+#[test]
 fn where_order_counts_nothing_overtakes_what_could_not_be_settled() {
     let settings = ordered();
     let mut world = World::new(1, settings.clone());

@@ -142,6 +142,22 @@ async fn the_receiver_is_in_the_trace_that_lambda_tells_the_function() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_due_and_what_lags_are_metrics_of_the_scheduler() {
+    let mut lines = Lines::default();
+    let system = System::start(|config| lines = kept(config)).await;
+    system.receiver.script("/down", std::iter::repeat_n(Reply::status(503), 50));
+    system.post("acme", "/down").await;
+    let gauged = |name: &str| -> Vec<f64> {
+        let found = parsed(&lines).into_iter().filter(|line| line["function"] == "scheduler");
+        found.filter_map(|line| line[name].as_f64()).collect()
+    };
+    until("the retry is seen to wait", async || gauged("howk_retry_queue_depth").contains(&1.0)).await;
+    until("so is what is due", async || !gauged("howk_retry_due").is_empty()).await;
+    until("so is what is not settled", async || gauged("howk_lane_lag").contains(&0.0)).await;
+    system.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_reconciler_restored_is_a_metric() {
     let mut lines = Lines::default();
     let system = System::start(|config| lines = kept(config)).await;
