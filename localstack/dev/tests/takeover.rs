@@ -2,15 +2,17 @@
 #![cfg(feature = "services")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world fails")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use testkit::receiver::FakeReceiver;
 
-/// Webhooks that are accepted before the kill.
-const COUNT: usize = 1000;
+/// Webhooks of one batch, and batches that are accepted right before the kill.
+const BATCH: usize = 100;
+const BATCHES: usize = 10;
 /// Attempts at a condition, [`PAUSE`] apart: a membership and a claim run out well before.
 const PATIENCE: u32 = 900;
 const PAUSE: Duration = Duration::from_millis(100);
@@ -45,6 +47,7 @@ async fn start(prefix: &str) -> Server {
         .env("HOWK_KAFKA_CONSUMER_GROUP", prefix)
         .env("HOWK_SECRETS_KEY", "the takeover test has a key of its own")
         .env("HOWK_KAFKA_PER_KEY_PARALLELISM", "16")
+        .env("HOWK_DELIVERY_USER_AGENT", format!("howk at {port}"))
         .env("HOWK_LOG_LEVEL", "warn")
         .stderr(Stdio::inherit())
         .spawn()
@@ -68,7 +71,7 @@ async fn until(what: &str, condition: impl AsyncFn() -> bool) {
 
 async fn enqueue(server: &Server, receiver: &FakeReceiver, batch: usize) {
     let item = |n| format!(r#"{{"endpoint":"{}","payload":{n}}}"#, receiver.url(&format!("/{}", n % 10)));
-    let items: Vec<String> = (0..100).map(item).collect();
+    let items: Vec<String> = (0..BATCH).map(item).collect();
     let body = format!(r#"{{"webhooks":[{}]}}"#, items.join(","));
     let url = format!("{}/webhooks/tenant-{}/enqueue/batch", server.url, batch % 8);
     let answer = reqwest::Client::new().post(url).body(body).send().await.unwrap();
@@ -83,6 +86,11 @@ fn received(receiver: &FakeReceiver) -> BTreeMap<String, usize> {
     counts
 }
 
+/// The servers that sent anything.
+fn senders(receiver: &FakeReceiver) -> BTreeSet<String> {
+    receiver.requests().iter().filter_map(|request| request.header("user-agent")).collect()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_server_is_taken_over_and_nothing_is_lost() {
     let prefix = format!("takeover-{}", std::process::id());
@@ -91,11 +99,19 @@ async fn a_killed_server_is_taken_over_and_nothing_is_lost() {
     drop(sender_http::HttpSender::new(sender_http::SenderConfig::default(), Arc::new(vault)).unwrap());
     let receiver = FakeReceiver::start().await;
     let (doomed, survivor) = (start(&prefix).await, start(&prefix).await);
-    for batch in 0..COUNT / 100 {
-        enqueue(&doomed, &receiver, batch).await;
+    let batches = AtomicUsize::new(0);
+    let post = async || enqueue(&doomed, &receiver, batches.fetch_add(1, Ordering::Relaxed)).await;
+    until("both share the work", async || {
+        post().await;
+        senders(&receiver).len() == 2
+    })
+    .await;
+    for _ in 0..BATCHES {
+        post().await;
     }
     drop(doomed);
-    until("every webhook has arrived", async || received(&receiver).len() >= COUNT).await;
+    let count = BATCH * batches.into_inner();
+    until("every webhook has arrived", async || received(&receiver).len() >= count).await;
     let extra: usize = received(&receiver).values().map(|count| count - 1).sum();
     assert!(extra <= 64, "at most what the killed one had under way is sent again: {extra}");
     drop(survivor);
