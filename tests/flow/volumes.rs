@@ -24,34 +24,40 @@ const ROOM: usize = COUNT / 2;
 /// Records that are published together, large as they are.
 const GROUP: usize = (16 << 20) / LARGE;
 
-/// A log that takes only so much together, and takes that much before it refuses the rest, as a full queue does.
-struct Narrow(Arc<dyn Log>);
+/// A log that refuses what a test says, and takes what that leaves.
+struct Choosy<F> {
+    log: Arc<dyn Log>,
+    refuse: F,
+}
 
-impl Narrow {
-    fn over(world: &World) -> Arc<dyn Log> {
-        Arc::new(Self(Arc::clone(&world.system.backend.log)))
-    }
+/// A log that takes only so much together, and takes that much before it refuses the rest, as a full queue does.
+fn narrow(world: &World) -> Arc<dyn Log> {
+    let refuse = |records: &mut Vec<Record>| {
+        let is_full = records.len() > ROOM;
+        records.truncate(ROOM);
+        is_full.then(|| Fault::new(FaultKind::OverLimit, "the queue is full"))
+    };
+    Arc::new(Choosy { log: Arc::clone(&world.system.backend.log), refuse })
 }
 
 #[async_trait]
-impl Log for Narrow {
+impl<F: Fn(&mut Vec<Record>) -> Option<Fault> + Send + Sync> Log for Choosy<F> {
     async fn publish(&self, mut records: Vec<Record>) -> Result<Vec<Position>, Fault> {
-        let is_full = records.len() > ROOM;
-        records.truncate(ROOM);
-        let positions = self.0.publish(records).await?;
-        if is_full { Err(Fault::new(FaultKind::OverLimit, "the queue is full")) } else { Ok(positions) }
+        let refusal = (self.refuse)(&mut records);
+        let positions = self.log.publish(records).await?;
+        refusal.map_or(Ok(positions), Err)
     }
 
     async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
-        self.0.extents(topic).await
+        self.log.extents(topic).await
     }
 
     async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
-        self.0.read(topic, from, limit).await
+        self.log.read(topic, from, limit).await
     }
 
     async fn lag(&self, topic: Topic) -> Result<u64, Fault> {
-        self.0.lag(topic).await
+        self.log.lag(topic).await
     }
 }
 
@@ -93,9 +99,32 @@ fn what_is_due_is_released_in_groups() {
     let mut world = world(500, OwnerState::Active);
     assert_eq!(waiting(&mut world), COUNT);
     world.pass(DAY);
-    let release = Release { log: Narrow::over(&world), ..world.system.release.clone() };
+    let release = Release { log: narrow(&world), ..world.system.release.clone() };
     let ticked = world.run(async move { release.tick().await }).unwrap();
     assert_eq!((ticked.released, waiting(&mut world), dispatches(&world)), (COUNT, 0, 2 * COUNT));
+}
+
+/// P15: a broker whose largest record was made smaller refuses one webhook for good.
+#[test]
+fn a_webhook_that_the_log_takes_no_more_holds_up_nobody_else() {
+    let mut world = world(500, OwnerState::Active);
+    world.pass(DAY);
+    let refused = world.witness.published().into_iter().find_map(|record| match record {
+        Record::Dispatch(_, dispatch) => Some(dispatch.webhook.id.clone()),
+        _ => None,
+    });
+    let refuse = move |records: &mut Vec<Record>| {
+        let is_refused =
+            |record: &Record| matches!(record, Record::Dispatch(_, one) if Some(&one.webhook.id) == refused.as_ref());
+        records.iter().any(is_refused).then(|| {
+            records.clear();
+            Fault::new(FaultKind::Permanent, "the record is too large")
+        })
+    };
+    let log = Arc::new(Choosy { log: Arc::clone(&world.system.backend.log), refuse });
+    let release = Release { log, ..world.system.release.clone() };
+    let ticked = world.run(async move { release.tick().await }).unwrap();
+    assert_eq!((ticked.released, waiting(&mut world)), (COUNT - 1, 1));
 }
 
 #[test]
@@ -118,7 +147,7 @@ fn a_release_that_dies_halfway_leaves_only_what_was_not_released() {
 #[test]
 fn what_was_parked_is_resumed_in_groups() {
     let mut world = world(200, OwnerState::Paused);
-    let desk = EndpointDesk { log: Narrow::over(&world), ..world.endpoint_desk() };
+    let desk = EndpointDesk { log: narrow(&world), ..world.endpoint_desk() };
     let resumed = world.run(async move { desk.decide(&hash(), &config(), OwnerState::Active).await });
     assert_eq!((resumed.unwrap(), waiting(&mut world)), (u64::try_from(COUNT).unwrap(), COUNT));
 }
@@ -127,7 +156,7 @@ fn what_was_parked_is_resumed_in_groups() {
 fn dead_letters_are_replayed_in_groups() {
     let mut world = world(400, OwnerState::Active);
     world.pass(Duration::from_secs(1));
-    let desk = DeadLetterDesk { log: Narrow::over(&world), ..world.dead_letter_desk() };
+    let desk = DeadLetterDesk { log: narrow(&world), ..world.dead_letter_desk() };
     let filter = DeadLetterFilter { config_id: Some(config()), ..DeadLetterFilter::default() };
     let replayed = world.run(async move { desk.replay_matching(&filter).await }).unwrap();
     assert_eq!((replayed.len(), dispatches(&world)), (COUNT, 2 * COUNT));

@@ -42,7 +42,7 @@ impl std::fmt::Debug for Fuse {
 }
 
 fn dead() -> Fault {
-    Fault::new(FaultKind::Permanent, "the process is dead")
+    Fault::new(FaultKind::Transient, "the process is dead")
 }
 
 impl Fuse {

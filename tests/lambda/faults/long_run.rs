@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use howk_tests::rig::pair::{number, say};
 use howk_tests::rig::run::Size;
+use howk_tests::rig::traces;
 
 use super::scene::Scene;
 
@@ -27,6 +28,7 @@ async fn everything_accepted_ends_whatever_fails() {
         balance.accepted, balance.requests, balance.extra, balance.causes
     ));
     assert_eq!(balance.accepted, size.webhooks);
+    assert_eq!(traces::undocumented_keys(&scene.stage.pair), Vec::<String>::new());
     let some = &balance.mistakes[..balance.mistakes.len().min(5)];
     assert!(some.is_empty(), "seed {}: {} mistakes, such as {some:#?}", size.seed, balance.mistakes.len());
     scene.end().await;
