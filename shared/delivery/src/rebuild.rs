@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Fence, Gates, Owner, Phase, Position, Record, Timestamp, Topic, Write, rebuild};
+use domain::{Fence, Gates, Owner, Phase, Position, Record, Timestamp, Topic, Undecodable, Write, rebuild};
 use futures::future::try_join_all;
 
 use crate::fault::Fault;
@@ -280,7 +280,7 @@ impl Rebuild {
         metrics::counter!(observe::REPLAYED).increment(u64::try_from(count).unwrap_or(u64::MAX));
         let writes: Vec<Write> = records
             .into_iter()
-            .filter_map(|record| record.value.ok().map(|value| rebuild(value, record.position, gates)))
+            .filter_map(|record| Some(rebuild(readable(record.value)?, record.position, gates)))
             .flatten()
             .collect();
         if !writes.is_empty() {
@@ -326,6 +326,16 @@ impl Rebuild {
             Some(_) | None => Ok(true),
         }
     }
+}
+
+/// What can be read. What cannot restores nothing, and is told of: it may be of a later version of howk.
+fn readable(value: Result<Record, Undecodable>) -> Option<Record> {
+    value
+        .inspect_err(|record| {
+            let Undecodable { topic, position, error, .. } = record;
+            tracing::warn!(topic, ?position, error, "a rebuild passes over a record that it cannot read");
+        })
+        .ok()
 }
 
 impl Run<'_> {
