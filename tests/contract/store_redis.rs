@@ -10,8 +10,12 @@ use testkit::generate::fresh_number;
 
 mod iam;
 mod losses;
+mod moves;
+mod nodes;
 mod secure;
+mod single;
 mod traffic;
+mod two_nodes;
 mod volumes;
 
 /// The Redis to test on.

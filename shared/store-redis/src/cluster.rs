@@ -17,10 +17,12 @@ use crate::config::RedisConfig;
 use crate::node::{Node, Repeat, is_dead};
 use crate::slots::{Address, Owners, slot_of};
 
-/// Times that a command is sent again because its slot moves, or its node is not there.
-const REPEATS_MAX: u32 = 6;
+/// Times that a command is sent again because its node is not there.
+const FAILURES_MAX: u32 = 6;
 /// The pause before the first of them; every further one is twice as long.
 const PAUSE: Duration = Duration::from_millis(5);
+/// The longest pause while a slot moves.
+const PAUSE_MAX: Duration = Duration::from_millis(40);
 
 /// The nodes of a cluster.
 pub(crate) struct Cluster {
@@ -32,7 +34,7 @@ pub(crate) struct Cluster {
 }
 
 /// What is known of the cluster. It is replaced as a whole.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Map {
     /// How many there were before it.
     number: u64,
@@ -47,6 +49,41 @@ fn nobody() -> RedisError {
 /// Where a slot is on its way to.
 fn redirected(error: &RedisError) -> Option<Address> {
     RedisConfig::address(error.redirect_node()?.0).ok()
+}
+
+/// What follows a command that was not done.
+#[derive(Debug, PartialEq, Eq)]
+enum Course {
+    /// The slot is on its way to this node, and the keys are there already.
+    Follow(Address),
+    /// The slot has moved, to this node if it was named.
+    Learn(Option<Address>),
+    /// Some keys of the command are on their way and others are not, or it is not said where they are.
+    Wait,
+    /// A node is gone or not ready: another may take its slots over.
+    Recover,
+    /// It was refused, or may have been done.
+    End,
+}
+
+impl Course {
+    fn after(error: &RedisError, repeat: Repeat) -> Self {
+        if is_dead(error) {
+            return if repeat == Repeat::Never { Self::End } else { Self::Recover };
+        }
+        let (method, kind) = (error.retry_method(), error.kind());
+        if matches!(method, RetryMethod::AskRedirect) {
+            redirected(error).map_or(Self::Wait, Self::Follow)
+        } else if matches!(method, RetryMethod::MovedRedirect) {
+            Self::Learn(redirected(error))
+        } else if kind == ErrorKind::Server(ServerErrorKind::TryAgain) {
+            Self::Wait
+        } else if matches!(method, RetryMethod::WaitAndRetry | RetryMethod::RefreshSlotsAndRetry) {
+            Self::Recover
+        } else {
+            Self::End
+        }
+    }
 }
 
 impl Cluster {
@@ -65,22 +102,24 @@ impl Cluster {
 
     /// Finds the nodes and connects to them.
     pub(crate) async fn reach(&self) -> RedisResult<()> {
-        self.learn(0).await?;
+        self.learn(0, None).await?;
         let map = self.known();
         // A node that is not there now may be when it is needed.
         futures::future::join_all(map.nodes.values().map(|node| node.connect())).await;
         Ok(())
     }
 
-    /// Sends a command to the owner of its slot.
+    /// Sends a command to the owner of its slot. As long as the slot moves it is sent again: the caller sets the end.
     pub(crate) async fn send(&self, cmd: &Cmd, repeat: Repeat) -> RedisResult<Value> {
         let slot = slot_of(cmd);
-        let (mut repeats, mut on_its_way) = (0, None);
+        let (mut failures, mut waits, mut on_its_way) = (0, 0, None);
+        // Whoever is sent on at once a second time waits: the nodes do not agree yet.
+        let mut is_redirected = false;
         loop {
             let map = self.known();
             let owner = map.owners.of(slot).and_then(|address| map.nodes.get(address));
             let sent = match (on_its_way.take(), owner) {
-                (Some(address), _) => self.node(&map, &address)?.send_asking(cmd).await,
+                (Some(address), _) => self.met(&address)?.send_asking(cmd).await,
                 (None, Some(node)) => node.send(cmd, repeat).await,
                 (None, None) => Err(nobody()),
             };
@@ -88,24 +127,24 @@ impl Cluster {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
-            if repeats == REPEATS_MAX || (is_dead(&error) && repeat == Repeat::Never) {
+            let course = Course::after(&error, repeat);
+            if course == Course::End || (course == Course::Recover && failures == FAILURES_MAX) {
                 return Err(error);
             }
-            let method = error.retry_method();
-            // A node that is gone or not ready: another may take its slots over.
-            let pause =
-                is_dead(&error) || matches!(method, RetryMethod::WaitAndRetry | RetryMethod::RefreshSlotsAndRetry);
-            if matches!(method, RetryMethod::AskRedirect) {
-                on_its_way = redirected(&error);
-            } else if pause || matches!(method, RetryMethod::MovedRedirect) {
-                if pause {
-                    sleep(PAUSE * (1 << repeats)).await;
-                }
-                self.learn(map.number).await?;
-            } else {
-                return Err(error);
+            if course == Course::Recover {
+                sleep(PAUSE * (1 << failures)).await;
+                failures += 1;
+            } else if course == Course::Wait || is_redirected {
+                sleep((PAUSE * (1 << waits)).min(PAUSE_MAX)).await;
+                waits = (waits + 1).min(FAILURES_MAX);
             }
-            repeats += 1;
+            is_redirected = matches!(course, Course::Follow(_) | Course::Learn(_));
+            match course {
+                Course::Follow(address) => on_its_way = Some(address),
+                Course::Learn(owner) => self.learn(map.number, owner.as_ref()).await?,
+                Course::Recover => self.learn(map.number, None).await?,
+                Course::Wait | Course::End => {}
+            }
         }
     }
 
@@ -151,15 +190,26 @@ impl Cluster {
         node.map(Arc::new).map_err(unfit)
     }
 
-    /// Asks the nodes, one after the other, who owns which slot, unless somebody has since the map of `number`.
-    async fn learn(&self, number: u64) -> RedisResult<()> {
+    /// A node that a slot is on its way to: it may own none yet, and is kept for the commands that follow.
+    fn met(&self, address: &Address) -> RedisResult<Arc<Node>> {
+        let mut map = self.map.write();
+        let node = self.node(&map, address)?;
+        if !map.nodes.contains_key(address) {
+            Arc::make_mut(&mut map).nodes.insert(address.clone(), Arc::clone(&node));
+        }
+        Ok(node)
+    }
+
+    /// Asks the nodes, one after the other and `first` before them, who owns which slot, unless somebody has since the map
+    /// of `number`.
+    async fn learn(&self, number: u64, first: Option<&Address>) -> RedisResult<()> {
         let _asking = self.asking.lock().await;
         let known = self.known();
         if known.number != number {
             return Ok(());
         }
         let mut failure = nobody();
-        for address in self.seeds.iter().chain(known.nodes.keys()) {
+        for address in first.into_iter().chain(&self.seeds).chain(known.nodes.keys()) {
             match self.ask(&known, address).await {
                 Ok(map) => {
                     *self.map.write() = Arc::new(map);

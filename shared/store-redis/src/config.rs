@@ -62,7 +62,7 @@ pub struct RedisConfig {
     pub login: Login,
     /// What making a connection may take.
     pub connect_timeout: Duration,
-    /// What a command may take, its retry after a dead connection included.
+    /// What a command may take, its retries included: after a dead connection, and as long as its slot moves.
     pub command_timeout: Duration,
     /// Comes before every key, outside of the hash tag; must hold no brace. For tests that share one Redis.
     pub prefix: String,

@@ -118,12 +118,16 @@ impl Node {
         }
     }
 
-    /// Sends a command for a slot that is on its way to this node.
+    /// Sends a command for a slot that is on its way to this node. A connection that is dead is replaced for the next one.
     pub(crate) async fn send_asking(&self, cmd: &Cmd) -> RedisResult<Value> {
         let mut asking = redis::pipe();
-        asking.cmd("ASKING").ignore().add_command(cmd.clone());
-        let (value,) = asking.query_async(&mut self.live().await?.connection).await?;
-        Ok(value)
+        asking.cmd("ASKING").add_command(cmd.clone());
+        let Live { number, mut connection } = self.live().await?;
+        let sent = connection.send_packed_commands(&asking, 1, 1).await;
+        if sent.as_ref().is_err_and(is_dead) {
+            self.after(Some(number)).await?;
+        }
+        sent?.into_iter().next().unwrap_or(Value::Nil).extract_error()
     }
 
     async fn live(&self) -> RedisResult<Live> {

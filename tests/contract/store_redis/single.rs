@@ -1,0 +1,31 @@
+//! The suites of the hot state's ports on a Redis without cluster mode.
+
+use std::sync::Arc;
+
+use store_redis::Topology;
+use testkit::contract::{Store, run};
+use tokio::sync::OnceCell;
+
+use super::nodes::Server;
+
+/// The server of this process's tests.
+static SERVER: OnceCell<Server> = OnceCell::const_new();
+
+async fn server() -> &'static Server {
+    SERVER.get_or_init(Server::single).await
+}
+
+async fn store() -> Store {
+    Store::of(Arc::new(server().await.store(Topology::Single).0))
+}
+
+testkit::contract_tests!(store, store);
+
+/// Else the suite above would prove nothing that the others do not.
+#[test]
+fn the_server_has_no_cluster_mode() {
+    run(async {
+        let told: String = server().await.ask(&["INFO", "cluster"]).await;
+        assert!(told.contains("cluster_enabled:0"), "{told}");
+    });
+}
