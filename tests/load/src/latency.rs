@@ -26,8 +26,9 @@ const SERVICES_P50_MS_MAX: f64 = 8.0;
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const CONCURRENCY: u32 = 64;
-/// Before the first POST.
-const SETTLE: Duration = Duration::from_secs(2);
+/// Before the first POST. The members of a group learn by their heartbeats, 3 s apart, that another one came, and share out
+/// the partitions once more.
+const SETTLE: Duration = Duration::from_secs(8);
 
 /// Runs the measurement.
 ///
@@ -68,7 +69,6 @@ async fn one(options: &LatencyOptions, system: &System, metrics: RenderMetrics) 
     let receiver = Receiver::start(Note::Latency, 0).await?;
     let server = Server::start(system, &settings, metrics).await?;
     let count = options.rate.saturating_mul(options.seconds);
-    // A group that has just formed may take a moment for its first record.
     tokio::time::sleep(SETTLE).await;
     let answered = generate(options, (port_of(&server.url)?, receiver.port)).await?;
     wait_for(&receiver, count).await?;
