@@ -7,11 +7,11 @@ use clock_system::SystemClock;
 use delivery::ports::log::{Feed, Log};
 use domain::{Lane, Position, Record, Topic};
 use howk_tests::rig::proxy::{Names, Proxy};
-use log_kafka::{KafkaConfig, KafkaFeed, KafkaLog, create_topics};
+use log_kafka::{KafkaFeed, KafkaLog, create_topics};
 use testkit::contract::run;
 use testkit::generate::dispatch;
 
-use super::freeze::{PROXY, ports};
+use super::freeze::{PROXY, through_proxy};
 use super::{TICK, fresh_config, fresh_specs};
 
 /// How often it happens: a client that was replaced is one that can forget, too.
@@ -28,7 +28,7 @@ fn p13_a_client_that_forgot_every_broker_is_replaced() {
     let proxy = PROXY.lock();
     let config = fresh_config();
     let prefix = config.topics.pending.strip_suffix("howk.pending").expect("a prefix");
-    let mut through = KafkaConfig::new(vec![format!("127.0.0.1:{}", ports().1)]).prefixed(prefix);
+    let mut through = through_proxy(prefix);
     through.request_timeout = TICK * 10;
     run(async {
         create_topics(&config, &fresh_specs(&config)).await.expect("the topics are made");

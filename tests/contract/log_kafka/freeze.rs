@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use clock_system::SystemClock;
-use howk_tests::rig::proxy::{Holds, Proxy};
+use howk_tests::rig::proxy::{self, Holds, Proxy};
 use log_kafka::{KafkaConfig, KafkaLog, create_topics};
 use settings::{Environment, ProcessEnvironment};
 use testkit::contract::run;
@@ -24,12 +24,13 @@ const TIMEOUT_MS: &str = "FREEZE_TIMEOUT_MS";
 pub(super) static PROXY: LazyLock<parking_lot::Mutex<Proxy>> =
     LazyLock::new(|| parking_lot::Mutex::new(Proxy::start(ports())));
 
-/// The port of the brokers' second listener, and the one that it sends clients to.
-pub(super) fn ports() -> (u16, u16) {
-    let broker = brokers().remove(0);
-    let (_, port) = broker.rsplit_once(':').expect("a broker is host:port");
-    let port: u16 = port.parse().expect("a port");
-    (port + 2, port + 3)
+fn ports() -> (u16, u16) {
+    proxy::ports(&brokers()[0])
+}
+
+/// Settings for topics of this prefix, which are reached through the proxy.
+pub(super) fn through_proxy(prefix: &str) -> KafkaConfig {
+    KafkaConfig::new(vec![format!("127.0.0.1:{}", ports().1)]).prefixed(prefix)
 }
 
 /// Not a test: what the tests here run in a process of its own.
@@ -39,7 +40,7 @@ fn the_second_process() {
     let variables = ProcessEnvironment.variables();
     let Some(prefix) = variables.get(PREFIX) else { return };
     let ms = |name: &str| Duration::from_millis(variables[name].parse().expect("a number"));
-    let mut config = KafkaConfig::new(vec![format!("127.0.0.1:{}", ports().1)]).prefixed(prefix);
+    let mut config = through_proxy(prefix);
     config.producer.idle_max = ms(IDLE_MS);
     config.producer.timeout = ms(TIMEOUT_MS);
     run(async move {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use clock_system::SystemClock;
 use delivery::ports::log::{Feed, Log};
 use domain::{Lane, Record, Topic};
-use log_kafka::{KafkaConfig, KafkaLog, create_topics};
+use log_kafka::{KafkaLog, create_topics};
 use testkit::contract::run;
 use testkit::generate::dispatch;
 
-use super::freeze::{PROXY, ports};
+use super::freeze::{PROXY, through_proxy};
 use super::{fresh_config, fresh_specs};
 
 /// How long a member may take to notice, and to be replaced.
@@ -22,7 +22,7 @@ fn p13_a_member_that_was_sent_to_another_coordinator_reads_on() {
     let proxy = PROXY.lock();
     let config = fresh_config();
     let prefix = config.topics.pending.strip_suffix("howk.pending").expect("a prefix");
-    let through = KafkaConfig::new(vec![format!("127.0.0.1:{}", ports().1)]).prefixed(prefix);
+    let through = through_proxy(prefix);
     run(async {
         create_topics(&config, &fresh_specs(&config)).await.expect("the topics are made");
         let log = KafkaLog::connect(through, Arc::new(SystemClock)).await.expect("Kafka answers");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use howk_local::event_source::EventSource;
 use howk_local::spec::EventSourceSpec;
-use howk_tests::rig::proxy::{Names, Proxy};
+use howk_tests::rig::proxy::{self, Names, Proxy};
 use tokio::sync::Mutex;
 
 use super::{Topic, brokers, numbers};
@@ -22,11 +22,8 @@ const HIDDEN: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(90);
 const TICK: Duration = Duration::from_millis(50);
 
-/// The port of the brokers' second listener, and the one that it sends clients to.
 fn ports() -> (u16, u16) {
-    let broker = brokers().remove(0);
-    let port: u16 = broker.rsplit_once(':').unwrap().1.parse().unwrap();
-    (port + 2, port + 3)
+    proxy::ports(&brokers()[0])
 }
 
 fn source(topic: &Topic, emulator: &Emulator) -> EventSource {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use howk_tests::rig::load::{Accepted, Planned};
 use howk_tests::rig::pair::{Pair, Service};
-use howk_tests::rig::proxy::Proxy;
+use howk_tests::rig::proxy::{self, Proxy};
 use howk_tests::rig::receiver::Behaviour;
 
 use super::credentials::Credentials;
@@ -52,8 +52,9 @@ async fn accepted_means_delivered_when_kafka_was_away() {
 async fn functions_that_thaw_without_connections_deliver_at_once() {
     let proxy = parking_lot::Mutex::new(None);
     let scene = Scene::with(quick("thaw"), |pair, config| {
-        *proxy.lock() = Some(Proxy::start(pair.cut_ports()));
-        config.variables.insert("HOWK_KAFKA_BROKERS".to_owned(), format!("127.0.0.1:{}", pair.cut_ports().1));
+        let ports = proxy::ports(&pair.brokers());
+        *proxy.lock() = Some(Proxy::start(ports));
+        config.variables.insert("HOWK_KAFKA_BROKERS".to_owned(), format!("127.0.0.1:{}", ports.1));
     })
     .await;
     deliver_in_rounds(scene, async |scene| {

@@ -89,12 +89,6 @@ impl Pair {
         format!("127.0.0.1:{}", self.redis_port())
     }
 
-    /// The port of Kafka's second listener, and the one that it sends its clients on to: a
-    /// [`Proxy`](crate::rig::proxy::Proxy) goes between them.
-    pub const fn cut_ports(&self) -> (u16, u16) {
-        (self.first_port + 2, self.first_port + 3)
-    }
-
     /// Where Kafka asks for tokens, and the authority by which it is to be trusted.
     pub fn brokers_with_tokens(&self) -> (String, String) {
         let ca_file = self.folder.join("tls/ca.pem");

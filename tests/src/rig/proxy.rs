@@ -30,6 +30,16 @@ struct Orders {
     misdirects: AtomicUsize,
 }
 
+/// The port of the second listener of a broker that is at `host:port`, and the one that it sends its clients on to: a proxy
+/// goes between them.
+///
+/// # Panics
+/// When the address has no port.
+pub fn ports(broker: &str) -> (u16, u16) {
+    let port: u16 = broker.rsplit_once(':').unwrap().1.parse().unwrap();
+    (port + 2, port + 3)
+}
+
 impl Proxy {
     /// Carries from the second of these ports of this machine to the first. It goes on until the program ends.
     ///
