@@ -164,7 +164,7 @@ function ofSchedule({ deployment, functions }: Watched): AlarmSpec[] {
 
 function ofHotState({ functions }: Watched): AlarmSpec[] {
     const handedBack = LANES.map((lane) =>
-        own({ name: 'decisions', function: lane, labels: { decision: 'handed_back', reason: 'store_failed' } }),
+        own({ name: 'decisions', function: lane, labels: { decision: 'redelivered', reason: 'store_failed' } }),
     );
     return [
         {

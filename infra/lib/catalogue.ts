@@ -68,7 +68,7 @@ export const FUNCTIONS: readonly FunctionSpec[] = [
     },
     {
         name: 'scheduler',
-        description: 'Releases what is due, probes gates, measures backlogs',
+        description: 'Releases what is due, probes cooldowns, measures backlogs',
         adapters: DELIVERY,
         // Health URLs.
         calls: true,

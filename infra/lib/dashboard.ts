@@ -89,8 +89,8 @@ function decisions(): cloudwatch.IMetric[] {
     const wanted = [
         { decision: 'probed', reason: 'none' },
         { decision: 'duplicate', reason: 'none' },
-        { decision: 'handed_back', reason: 'no_time' },
-        { decision: 'handed_back', reason: 'store_failed' },
+        { decision: 'redelivered', reason: 'no_time' },
+        { decision: 'redelivered', reason: 'store_failed' },
     ];
     return LANES.flatMap((lane) =>
         wanted.map((labels) =>

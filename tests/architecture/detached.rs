@@ -44,7 +44,7 @@ const ADAPTERS: [&str; 5] = [
 /// Whether a line starts something that goes on by itself, in whatever way: `spawn`, `spawn_local`, `spawn_blocking`,
 /// `thread::Builder`, `thread::scope` and what a runtime, a handle, a set or a tracker calls so.
 fn starts_something(line: &str) -> bool {
-    let words = || line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let words = || line.split(|dead_letter: char| !dead_letter.is_alphanumeric() && dead_letter != '_');
     words().any(|word| word.starts_with("spawn")) || line.contains("std::thread") || line.contains("thread::")
 }
 

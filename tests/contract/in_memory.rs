@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use delivery::ports::log::{Feed, Log};
-use domain::{OwnerState, Record, Topic};
+use domain::{EndpointSetting, Record, Topic};
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
 use testkit::contract::{LogUnderTest, Store};
 use testkit::generate::{at, decision, dispatch};
@@ -38,7 +38,7 @@ impl LogUnderTest for Memory {
         let partitions = self.0.extents(topic).await.expect("the log answers").len();
         let mut filled = std::collections::BTreeSet::new();
         while filled.len() < partitions {
-            let key = Record::Owner(decision(&dispatch(), OwnerState::Active, at(0)));
+            let key = Record::Setting(decision(&dispatch(), EndpointSetting::Active, at(0)));
             let positions = self.0.publish(vec![key; SUPERSEDED]).await.expect("the log takes records");
             filled.extend(positions.first().map(|position| position.partition));
         }

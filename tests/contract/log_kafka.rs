@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use delivery::ports::log::{Feed, Log};
-use domain::{OwnerState, Position, Record, Topic};
+use domain::{EndpointSetting, Position, Record, Topic};
 use log_kafka::{KafkaConfig, KafkaLog, TopicSpec, create_topics, delete_topics};
 use settings::{Environment, ProcessEnvironment};
 use testkit::clock::ManualClock;
@@ -108,7 +108,7 @@ impl Kafka {
         let partitions = self.log.extents(Topic::State).await.expect("the log answers").len();
         let mut filled = BTreeMap::new();
         while filled.len() < partitions {
-            let last = Record::Owner(decision(&dispatch(), OwnerState::Active, at(0)));
+            let last = Record::Setting(decision(&dispatch(), EndpointSetting::Active, at(0)));
             let at = self.log.publish(vec![last]).await.expect("the log takes records").remove(0);
             filled.entry(at.partition).or_insert(at.offset);
         }

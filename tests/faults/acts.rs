@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use delivery::dead_letters::DeadLetterDesk;
+use delivery::dead_letters::DeadLetterService;
 use delivery::deliver::{Deliver, Invocation};
-use delivery::endpoints::EndpointDesk;
+use delivery::endpoints::EndpointService;
 use delivery::enqueue::Enqueue;
 use delivery::rebuild::{Rebuild, When};
 use delivery::release::Release;
-use domain::{Lane, Owner, OwnerState, Timestamp};
+use domain::{ClaimHolder, EndpointSetting, Lane, Timestamp};
 use howk_tests::fuse::{Blow, Fuse};
 use howk_tests::world::webhook;
 
@@ -21,8 +21,8 @@ pub(crate) type Act = fn(&mut Scene, &Arc<Fuse>);
 /// Longer than any claim, and no more: a process that is dead settles again and again until its invocation ends.
 const LASTING: Duration = Duration::from_hours(1);
 
-pub(crate) fn invocation(owner: &str, lane: Lane, now: Timestamp) -> Invocation {
-    Invocation { owner: Owner(owner.to_owned()), lane, deadline: Some(now.plus(LASTING)) }
+pub(crate) fn invocation(holder: &str, lane: Lane, now: Timestamp) -> Invocation {
+    Invocation { holder: ClaimHolder(holder.to_owned()), lane, deadline: Some(now.plus(LASTING)) }
 }
 
 pub(crate) fn fuse(scene: &Scene, allowed: usize, blow: Blow) -> Arc<Fuse> {
@@ -47,16 +47,19 @@ pub(crate) fn release(scene: &mut Scene, fuse: &Arc<Fuse>) {
 }
 
 pub(crate) fn resume(scene: &mut Scene, fuse: &Arc<Fuse>) {
-    let doomed =
-        EndpointDesk { log: Arc::<Fuse>::clone(fuse), hot: Arc::<Fuse>::clone(fuse), ..scene.world.endpoint_desk() };
-    drop(scene.world.run(async move { doomed.decide(&hash(), &config(), OwnerState::Active).await }));
+    let doomed = EndpointService {
+        log: Arc::<Fuse>::clone(fuse),
+        hot: Arc::<Fuse>::clone(fuse),
+        ..scene.world.endpoint_service()
+    };
+    drop(scene.world.run(async move { doomed.decide(&hash(), &config(), EndpointSetting::Active).await }));
 }
 
 pub(crate) fn replay(scene: &mut Scene, fuse: &Arc<Fuse>) {
-    let doomed = DeadLetterDesk {
+    let doomed = DeadLetterService {
         log: Arc::<Fuse>::clone(fuse),
         hot: Arc::<Fuse>::clone(fuse),
-        ..scene.world.dead_letter_desk()
+        ..scene.world.dead_letter_service()
     };
     let id = scene.id.clone();
     drop(scene.world.run(async move { doomed.replay(&id).await }));
@@ -69,7 +72,7 @@ pub(crate) fn rebuild(scene: &mut Scene, fuse: &Arc<Fuse>) {
         hot: Arc::<Fuse>::clone(fuse),
         ..(*scene.world.system.rebuild).clone()
     };
-    drop(scene.world.run(async move { doomed.run(&Owner("doomed".to_owned()), When::IfLost, None).await }));
+    drop(scene.world.run(async move { doomed.run(&ClaimHolder("doomed".to_owned()), When::IfLost, None).await }));
 }
 
 /// Accepts a second webhook; a caller that gets an error repeats the call with its key (P10).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::ports::dead_letters::DeadLetters;
-use domain::{OwnerState, Phase, Record};
+use domain::{EndpointSetting, Phase, Record};
 use howk_tests::endpoint::Reply;
 use howk_tests::fuse::Blow;
 
@@ -51,8 +51,8 @@ fn finish(scene: &mut Scene, then: Then, point: &str) {
     scene.world.endpoints.behave(|_, _, _| Reply::status(200, 5));
     scene.world.start();
     scene.world.pass(Duration::from_mins(1));
-    let desk = scene.world.endpoint_desk();
-    scene.world.run(async move { desk.decide(&hash(), &config(), OwnerState::Active).await }).unwrap();
+    let service = scene.world.endpoint_service();
+    scene.world.run(async move { service.decide(&hash(), &config(), EndpointSetting::Active).await }).unwrap();
     for _ in 0..20 {
         scene.world.pass(Duration::from_mins(10));
     }
@@ -85,7 +85,7 @@ fn retried() {
 }
 
 #[test]
-fn retried_behind_a_gate() {
+fn retried_behind_a_cooldown() {
     stop_after_every_effect(|| Scene::answering(Reply::retry_after(429, 60)), acts::deliver);
 }
 
@@ -99,7 +99,7 @@ fn exhausted_after_a_wait() {
     stop_after_every_effect(scenes::dying, acts::deliver);
 }
 
-/// A replay can follow as soon as the letter is listed, and its snapshot has the same key: the tombstone must not be last.
+/// A replay can follow as soon as the dead letter is listed, and its snapshot has the same key: the tombstone must not be last.
 #[test]
 fn what_is_listed_as_dead_waits_no_more() {
     let mut listed = 0;
@@ -125,9 +125,9 @@ fn unrecoverable() {
     stop_after_every_effect(|| Scene::answering(Reply::status(400, 5)), acts::deliver);
 }
 
-/// Whoever takes over finds the endpoint disabled only once the webhook is given up: it is never parked as well (P9).
+/// Whoever takes over finds the endpoint disabled only once the webhook is given up: it is never held as well (P9).
 #[test]
-fn what_is_gone_is_never_parked_too() {
+fn what_is_gone_is_never_held_too() {
     for k in 0.. {
         let mut scene = Scene::answering(Reply::status(410, 5));
         let fuse = acts::fuse(&scene, k, Blow::Dies);
@@ -175,13 +175,13 @@ fn diverted() {
 }
 
 #[test]
-fn deferred_by_a_gate() {
-    stop_after_every_effect(scenes::gate_closed, acts::deliver);
+fn deferred_by_a_cooldown() {
+    stop_after_every_effect(scenes::cooldown_closed, acts::deliver);
 }
 
 #[test]
-fn probing_a_gate() {
-    stop_after_every_effect(scenes::gate_to_probe, acts::deliver);
+fn probing_a_cooldown() {
+    stop_after_every_effect(scenes::cooldown_to_probe, acts::deliver);
 }
 
 #[test]
@@ -200,13 +200,13 @@ fn probing_a_circuit_that_does_not() {
 }
 
 #[test]
-fn parked() {
+fn held() {
     stop_after_every_effect(scenes::paused, acts::deliver);
 }
 
 #[test]
 fn resumed() {
-    stop_after_every_effect(scenes::parked, acts::resume);
+    stop_after_every_effect(scenes::held, acts::resume);
 }
 
 #[test]
@@ -246,6 +246,6 @@ fn replayed() {
         acts::replay(&mut scene, &fuse);
         finish(&mut scene, Then::TakeOver, &format!("dies after {k} effects of a replay"));
         let deliveries = scene.world.ended().into_iter().filter(|(_, phase)| *phase == Phase::Delivered).count();
-        assert_eq!(deliveries, 1, "two replays of one letter deliver it once");
+        assert_eq!(deliveries, 1, "two replays of one dead letter deliver it once");
     }
 }

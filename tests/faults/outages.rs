@@ -9,7 +9,7 @@ use delivery::dead_letters::Replayed;
 use delivery::deliver::{Deliver, Handled, Invocation};
 use delivery::ports::dead_letters::DeadLetterFilter;
 use delivery::ports::endpoints::Endpoints;
-use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, Change, HotState};
 use delivery::ports::time::Clock;
 use delivery::{Fault, FaultKind};
 use domain::{Cause, EndpointState, Facts, Lane, Phase, Record, Topic, Transition, WaitReason, Write};
@@ -59,17 +59,17 @@ fn x9_a_dead_letter_that_could_not_be_published_is_published_later() {
     world.pass(Duration::from_secs(3));
     assert!(
         !world.status(&id).unwrap().phase.is_terminal(),
-        "nothing says that it is over before the letter is safe"
+        "nothing says that it is over before the dead letter is safe"
     );
     world.outage.strike(&[]);
     world.pass(Duration::from_mins(5));
     assert_eq!(world.status(&id).unwrap().phase, Phase::Dead);
-    let desk = world.dead_letter_desk();
-    let listed = world.run(async move { desk.list(&DeadLetterFilter::default(), None, 10).await }).unwrap();
-    assert!(listed.iter().any(|listed| listed.entry.id == id && listed.letter.is_some()));
+    let service = world.dead_letter_service();
+    let listed = world.run(async move { service.list(&DeadLetterFilter::default(), None, 10).await }).unwrap();
+    assert!(listed.iter().any(|listed| listed.entry.id == id && listed.dead_letter.is_some()));
 }
 
-/// Whatever stalls between the letter and its end, the owner cannot replay it before: the next life's snapshot would come
+/// Whatever stalls between the dead letter and its end, the owner cannot replay it before: the next life's snapshot would come
 /// before the tombstone of this one.
 #[test]
 fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
@@ -88,8 +88,8 @@ fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
         assert_eq!(found, expected, "each step is safe before the next: {topic:?}");
         assert!(!world.status(&id).unwrap().phase.is_terminal());
         let replay = |world: &mut World| {
-            let (desk, id) = (world.dead_letter_desk(), id.clone());
-            world.run(async move { desk.replay(&id).await }).unwrap()
+            let (service, id) = (world.dead_letter_service(), id.clone());
+            world.run(async move { service.replay(&id).await }).unwrap()
         };
         assert_eq!(replay(&mut world), Replayed::NotFound, "{topic:?}");
         world.outage.strike(&[]);
@@ -102,7 +102,7 @@ fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
 
 /// An owner that the log keeps waiting beyond its claim does not give up what another one has delivered meanwhile.
 #[test]
-fn cl_1_what_another_owner_delivered_is_not_dead_lettered() {
+fn cl_1_what_another_holder_delivered_is_not_dead_lettered() {
     let mut world = world(500);
     let mut new = webhook(TENANT, URL);
     new.max_attempts = 1;
@@ -136,16 +136,16 @@ struct Part {
 
 #[async_trait]
 impl HotState for Part {
-    async fn open(&self, request: OpenRequest<'_>) -> Facts {
-        self.store.open(request).await
+    async fn acquire(&self, request: AcquireRequest<'_>) -> Facts {
+        self.store.acquire(request).await
     }
 
-    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+    async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
         let is_down = self.is_down.load(Ordering::SeqCst);
         if is_down && writes.iter().any(|write| matches!(write, Write::Report(_))) {
             return Err(Fault::new(FaultKind::Transient, "the endpoint's part is down"));
         }
-        self.store.close(writes).await
+        self.store.apply(writes).await
     }
 
     async fn change(&self, transition: &Transition) -> Result<Change, Fault> {
@@ -155,7 +155,7 @@ impl HotState for Part {
 
 /// P19: however long the endpoint cannot be told of it, the log is told once of a request that another owner settled.
 #[test]
-fn p19_what_another_owner_settled_is_told_once() {
+fn p19_what_another_holder_settled_is_told_once() {
     let mut world = World::new(11, settings());
     world.endpoints.behave(|_, _, earlier| Reply::status(if earlier == 0 { 500 } else { 200 }, 5));
     let mut new = webhook(TENANT, URL);
@@ -214,9 +214,9 @@ fn p10_accepted_means_published() {
 }
 
 /// Who works next on the dispatch of a scene; the reasons for which something waits since.
-fn work(scene: &mut Scene, owner: &str) -> (Result<Handled, Fault>, Vec<WaitReason>) {
+fn work(scene: &mut Scene, holder: &str) -> (Result<Handled, Fault>, Vec<WaitReason>) {
     let (deliver, dispatch) = (scene.world.deliver(), scene.dispatch());
-    let (invocation, before) = (invocation(owner, scene.lane, scene.now()), scene.world.witness.published().len());
+    let (invocation, before) = (invocation(holder, scene.lane, scene.now()), scene.world.witness.published().len());
     let handled = scene.world.run(async move { deliver.deliver(&dispatch, &invocation).await });
     let since = scene.world.witness.published().into_iter().skip(before);
     let reasons =
@@ -233,7 +233,7 @@ fn inflight(scene: &mut Scene) -> u64 {
 #[test]
 fn cl_1_ln_1_a_fault_of_the_log_gives_back_what_was_taken() {
     for (scene, reason) in [
-        (scenes::gate_closed(), WaitReason::Gate),
+        (scenes::cooldown_closed(), WaitReason::Cooldown),
         (scenes::circuit_open(), WaitReason::Circuit),
         (scenes::paused(), WaitReason::Paused),
     ] {

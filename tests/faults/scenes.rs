@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use delivery::ports::hot_state::HotState;
 use domain::{
-    Bucket, Circuit, ConfigId, Dispatch, Endpoint, EndpointHash, EndpointReport, Gate, Lane, OwnerState, Record,
-    Tally, Timestamp, Transition, WebhookId, Write, bucket_start,
+    Bucket, Circuit, ConfigId, Cooldown, Dispatch, Endpoint, EndpointHash, EndpointReport, EndpointSetting, Lane,
+    Record, Tally, Timestamp, Transition, WebhookId, Write, bucket_start,
 };
 use howk_tests::endpoint::Reply;
 use howk_tests::world::{World, settings, webhook};
@@ -47,12 +47,12 @@ impl Scene {
 
     fn close(&mut self, write: Write) {
         let store = Arc::clone(&self.world.store);
-        self.world.run(async move { store.close(vec![write]).await }).unwrap();
+        self.world.run(async move { store.apply(vec![write]).await }).unwrap();
     }
 
-    fn change(&mut self, circuit: Circuit, gate: Option<Gate>) {
+    fn change(&mut self, circuit: Circuit, cooldown: Option<Cooldown>) {
         let store = Arc::clone(&self.world.store);
-        let transition = Transition { endpoint: endpoint(), version: 0, circuit, gate };
+        let transition = Transition { endpoint: endpoint(), version: 0, circuit, cooldown };
         self.world.run(async move { store.change(&transition).await }).unwrap();
     }
 
@@ -86,23 +86,23 @@ pub(crate) fn known_slow() -> Scene {
     let tally = Tally { slow: 9, ..Tally::default() };
     let Bucket { start, tally } = Bucket { start: bucket, tally };
     let report =
-        EndpointReport { endpoint: endpoint(), bucket: start, keep_since: Timestamp::EPOCH, tally, gate: None };
+        EndpointReport { endpoint: endpoint(), bucket: start, keep_since: Timestamp::EPOCH, tally, cooldown: None };
     scene.close(Write::Report(report));
     scene
 }
 
-pub(crate) fn gate_closed() -> Scene {
+pub(crate) fn cooldown_closed() -> Scene {
     let mut scene = Scene::answering(Reply::status(200, 5));
-    let opens_at = scene.now().plus(Duration::from_mins(1));
-    let gate = Gate::new(opens_at, opens_at.plus(Duration::from_secs(30)));
-    scene.change(Circuit::default(), Some(gate));
+    let ends_at = scene.now().plus(Duration::from_mins(1));
+    let cooldown = Cooldown::new(ends_at, ends_at.plus(Duration::from_secs(30)));
+    scene.change(Circuit::default(), Some(cooldown));
     scene
 }
 
-pub(crate) fn gate_to_probe() -> Scene {
+pub(crate) fn cooldown_to_probe() -> Scene {
     let mut scene = Scene::answering(Reply::status(200, 5));
-    let gate = Gate::new(scene.now(), scene.now().plus(Duration::from_secs(30)));
-    scene.change(Circuit::default(), Some(gate));
+    let cooldown = Cooldown::new(scene.now(), scene.now().plus(Duration::from_secs(30)));
+    scene.change(Circuit::default(), Some(cooldown));
     scene
 }
 
@@ -122,13 +122,13 @@ pub(crate) fn circuit_to_probe(reply: Reply) -> Scene {
 
 pub(crate) fn paused() -> Scene {
     let mut scene = Scene::answering(Reply::status(200, 5));
-    let desk = scene.world.endpoint_desk();
-    scene.world.run(async move { desk.decide(&hash(), &config(), OwnerState::Paused).await }).unwrap();
+    let service = scene.world.endpoint_service();
+    scene.world.run(async move { service.decide(&hash(), &config(), EndpointSetting::Paused).await }).unwrap();
     scene
 }
 
-/// Parked, and about to be resumed.
-pub(crate) fn parked() -> Scene {
+/// Held, and about to be resumed.
+pub(crate) fn held() -> Scene {
     let mut scene = paused();
     scene.deliver_once();
     scene

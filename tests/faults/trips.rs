@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use delivery::Fault;
 use delivery::deliver::Deliver;
-use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, Change, HotState};
 use domain::{EndpointState, Facts, Transition, Write};
 use howk_tests::endpoint::Reply;
 use in_memory::MemoryStore;
@@ -24,14 +24,14 @@ struct Watched {
 
 #[async_trait]
 impl HotState for Watched {
-    async fn open(&self, request: OpenRequest<'_>) -> Facts {
+    async fn acquire(&self, request: AcquireRequest<'_>) -> Facts {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        self.store.open(request).await
+        self.store.acquire(request).await
     }
 
-    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+    async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
         self.trips.lock().push(writes.clone());
-        self.store.close(writes).await
+        self.store.apply(writes).await
     }
 
     async fn change(&self, transition: &Transition) -> Result<Change, Fault> {
@@ -44,7 +44,7 @@ fn delivered(scene: &mut Scene) -> Arc<Watched> {
     let store = Arc::clone(&scene.world.store);
     let watched = Arc::new(Watched { store, asked: AtomicUsize::new(0), trips: Mutex::default() });
     let deliver = Deliver { hot: Arc::<Watched>::clone(&watched), ..(*scene.world.deliver()).clone() };
-    let (dispatch, invocation) = (scene.dispatch(), invocation("owner", scene.lane, scene.now()));
+    let (dispatch, invocation) = (scene.dispatch(), invocation("holder", scene.lane, scene.now()));
     scene.world.run(async move { deliver.deliver(&dispatch, &invocation).await }).unwrap();
     watched
 }

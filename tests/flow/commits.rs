@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use delivery::ports::log::{Feed, Log as _, LogRecord};
 use delivery::rebuild::When;
 use delivery::{Fault, FaultKind};
-use domain::{Owner, Position, Topic};
+use domain::{ClaimHolder, Position, Topic};
 use howk_dev::server::Server;
 use howk_dev::system::{Backend, Sending, System};
 use howk_tests::endpoint::Reply;
@@ -57,7 +57,7 @@ async fn a_commit_that_was_refused_is_made_without_further_records() {
         Ok(join(topic)?.into_iter().map(member).collect())
     });
     let system = System::new(&settings, backend, Sending::Real).unwrap();
-    system.rebuild.run(&Owner("test".to_owned()), When::IfLost, None).await.unwrap();
+    system.rebuild.run(&ClaimHolder("test".to_owned()), When::IfLost, None).await.unwrap();
     let server = Server::start(&system, &settings, Arc::new(String::new)).await.unwrap();
     let receiver = FakeReceiver::start().await;
     system.enqueue.enqueue(vec![webhook("tenant", &receiver.url("/hook"))]).await.unwrap();

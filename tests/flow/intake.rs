@@ -78,7 +78,7 @@ fn w20_statistics_count_every_endpoint_by_utc_hours() {
     let mut world = world(200);
     world.enqueue((0..40).map(|n| webhook("tenant", &format!("{URL}/{}", n % 10))).collect());
     world.pass(MINUTE);
-    let (store, hour) = (Arc::clone(&world.store), delivery::tally::hour_of(world.now()));
+    let (store, hour) = (Arc::clone(&world.store), delivery::stats_buffer::hour_of(world.now()));
     let (counts, endpoints) =
         world.run(async move { delivery::ports::stats::Stats::sum(&*store, &[hour]).await }).unwrap();
     assert_eq!((counts.enqueued, counts.delivered, endpoints), (40, 40, 10));

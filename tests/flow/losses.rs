@@ -179,16 +179,16 @@ fn p15_a_record_that_cannot_be_read_ends_as_a_dead_letter_and_blocks_nobody() {
         };
         let record = delivery::ports::log::LogRecord { position: undecodable.position, value: Err(undecodable) };
         let invocation = delivery::deliver::Invocation {
-            owner: domain::Owner("test".to_owned()),
+            holder: domain::ClaimHolder("test".to_owned()),
             lane: domain::Lane::Fast,
             deadline: None,
         };
         deliver.handle(record, &invocation).await
     });
     assert_eq!(handled.unwrap(), delivery::deliver::Handled::Done, "it may be acknowledged");
-    let letters = crate::count(
+    let dead_letters = crate::count(
         &world,
         |record| matches!(record, Record::Undecodable(found) if found.value == Some(vec![0xff, 0x00])),
     );
-    assert_eq!(letters, 1, "with its raw bytes");
+    assert_eq!(dead_letters, 1, "with its raw bytes");
 }

@@ -6,16 +6,16 @@
 
 mod circuit;
 mod commits;
-mod front;
-mod hand_backs;
+mod handler;
 mod intake;
 mod invocations;
 mod lanes;
 mod losses;
-mod owners;
 mod recovery;
+mod redeliveries;
 mod retries;
 mod schedules;
+mod settings;
 mod shutdown;
 mod spread;
 mod volumes;

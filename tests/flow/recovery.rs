@@ -13,7 +13,7 @@ use delivery::ports::endpoints::Endpoints;
 use delivery::ports::hot_state::{Change, HotState};
 use delivery::ports::log::{Extent, Log, Page};
 use delivery::rebuild::{Rebuild, When};
-use domain::{Cause, Endpoint, Owner, Phase, Position, Record, Topic, Transition, Write};
+use domain::{Cause, ClaimHolder, Endpoint, Phase, Position, Record, Topic, Transition, Write};
 use howk_tests::endpoint::Reply;
 use howk_tests::world::{BEGIN, World, settings};
 
@@ -78,13 +78,13 @@ fn y4_dead_letters_are_listed_again_but_not_the_replayed_ones() {
     let ids: Vec<_> = (0..3).map(|_| enqueue(&mut world, 1)).collect();
     world.pass(MINUTE);
     world.endpoints.behave(|_, _, _| Reply::status(200, 5));
-    let (desk, replayed) = (world.dead_letter_desk(), ids[0].clone());
-    world.run(async move { desk.replay(&replayed).await }).unwrap();
+    let (service, replayed) = (world.dead_letter_service(), ids[0].clone());
+    world.run(async move { service.replay(&replayed).await }).unwrap();
     world.pass(MINUTE);
     world.lose_hot_state();
     world.pass(MINUTE);
-    let desk = world.dead_letter_desk();
-    let listed = world.run(async move { desk.list(&DeadLetterFilter::default(), None, 10).await }).unwrap();
+    let service = world.dead_letter_service();
+    let listed = world.run(async move { service.list(&DeadLetterFilter::default(), None, 10).await }).unwrap();
     let mut listed: Vec<_> = listed.into_iter().map(|listed| listed.entry.id).collect();
     listed.sort();
     let mut expected = ids[1..].to_vec();
@@ -102,13 +102,13 @@ fn y4_short_pages_hide_no_dead_letter() {
     world.outage.shorten_pages(3);
     world.lose_hot_state();
     world.pass(MINUTE);
-    let desk = world.dead_letter_desk();
-    let listed = world.run(async move { desk.list(&DeadLetterFilter::default(), None, 100).await }).unwrap();
+    let service = world.dead_letter_service();
+    let listed = world.run(async move { service.list(&DeadLetterFilter::default(), None, 100).await }).unwrap();
     assert_eq!(listed.len(), 30);
 }
 
 #[test]
-fn a_gate_survives_the_loss_of_the_hot_state() {
+fn a_cooldown_survives_the_loss_of_the_hot_state() {
     let mut world = world(200);
     world.endpoints.behave(
         |_, _, earlier| {
@@ -124,9 +124,9 @@ fn a_gate_survives_the_loss_of_the_hot_state() {
     assert_eq!(world.endpoints.seen().len(), 1, "RT-1: still at rest");
 }
 
-/// A probe opened the gate, and whoever still waits carries it: a sweep must not close it again.
+/// A probe opened the cooldown, and whoever still waits carries it: a sweep must not close it again.
 #[test]
-fn a_gate_that_a_probe_opened_stays_open_through_a_sweep() {
+fn a_cooldown_that_a_probe_opened_stays_open_through_a_sweep() {
     let mut world = world(200);
     let asked = 6 * 3600;
     world.endpoints.behave(move |_, _, earlier| match earlier {
@@ -145,12 +145,12 @@ fn a_gate_that_a_probe_opened_stays_open_through_a_sweep() {
     assert!(world.waiting() > 0, "the window lasts, and a sweep has found who waits in it");
     let ids = enqueue_many(&mut world, 5);
     world.pass(MINUTE);
-    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered), "nobody waits for an open gate");
+    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered), "nobody waits for an open cooldown");
 }
 
-/// A part of the store is lost with an endpoint's gate, long before that opens. What waits for it tells of it.
+/// A part of the store is lost with an endpoint's cooldown, long before that opens. What waits for it tells of it.
 #[test]
-fn rt_1_a_closed_gate_that_was_lost_alone_is_put_back_by_a_sweep() {
+fn rt_1_a_closed_cooldown_that_was_lost_alone_is_put_back_by_a_sweep() {
     let mut world = world(200);
     world.endpoints.behave(
         |_, _, earlier| {
@@ -162,10 +162,10 @@ fn rt_1_a_closed_gate_that_was_lost_alone_is_put_back_by_a_sweep() {
     let (store, endpoint) = (Arc::clone(&world.store), Endpoint::parse(URL).unwrap());
     let lost = world.run(async move {
         let known = store.endpoint(endpoint.hash(), BEGIN).await.unwrap().unwrap().state;
-        let transition = Transition { endpoint, version: known.version, circuit: known.circuit, gate: None };
+        let transition = Transition { endpoint, version: known.version, circuit: known.circuit, cooldown: None };
         store.change(&transition).await.unwrap()
     });
-    assert!(matches!(lost, Change::Made(state) if state.gate.is_none()));
+    assert!(matches!(lost, Change::Made(state) if state.cooldown.is_none()));
     world.pass(HOUR);
     for _ in 0..46 {
         enqueue(&mut world, 5);
@@ -240,7 +240,7 @@ fn dl_1_what_only_the_log_knows_of_is_put_back_although_the_mark_is_there() {
     assert_eq!(world.waiting(), 10);
     let (store, lost) = (Arc::clone(&world.store), ids.clone());
     let forget = lost.into_iter().map(|id| Write::Unschedule(id, u64::MAX)).collect();
-    world.run(async move { store.close(forget).await }).unwrap();
+    world.run(async move { store.apply(forget).await }).unwrap();
     world.pass(MINUTE);
     assert_eq!((world.waiting(), world.endpoints.seen().len()), (0, 10), "nothing comes of them by itself");
     world.pass(HOUR);
@@ -291,7 +291,7 @@ fn y7_partitions_are_replayed_together() {
     let log = Arc::clone(&world.system.backend.log);
     let watched = Arc::new(Watched { log, reading: AtomicUsize::new(0), peak: AtomicUsize::new(0) });
     let rebuild = Rebuild { log: Arc::<Watched>::clone(&watched), ..(*world.system.rebuild).clone() };
-    world.run(async move { rebuild.run(&Owner("y7".to_owned()), When::IfLost, None).await }).unwrap();
+    world.run(async move { rebuild.run(&ClaimHolder("y7".to_owned()), When::IfLost, None).await }).unwrap();
     assert_eq!(world.waiting(), 50);
     let peak = watched.peak.load(Ordering::Relaxed);
     assert!(peak > 1, "one page at a time");

@@ -47,7 +47,7 @@ fn w8_a_late_pending_status_never_covers_what_came_after() {
     let known = status(&mut world, &id);
     let late = domain::Status::pending(id.clone(), known.config_id, 1, now);
     world
-        .run(async move { delivery::ports::hot_state::HotState::close(&*store, vec![domain::Write::Merge(late)]).await })
+        .run(async move { delivery::ports::hot_state::HotState::apply(&*store, vec![domain::Write::Merge(late)]).await })
         .unwrap();
     assert_eq!(phase(&mut world, &id), Phase::Delivered);
 }
@@ -73,7 +73,7 @@ fn p1_p2_a_retry_is_never_before_retry_after_nor_beyond_its_window() {
 }
 
 #[test]
-fn a_gate_belongs_to_the_endpoint_so_that_new_webhooks_wait_too() {
+fn a_cooldown_belongs_to_the_endpoint_so_that_new_webhooks_wait_too() {
     let mut world = world(200);
     world.endpoints.behave(
         |_, _, earlier| {
@@ -84,13 +84,13 @@ fn a_gate_belongs_to_the_endpoint_so_that_new_webhooks_wait_too() {
     world.pass(Duration::from_secs(1));
     let later = enqueue(&mut world, 5);
     world.pass(Duration::from_secs(290));
-    assert_eq!(world.endpoints.seen().len(), 1, "nobody calls while the gate is closed");
+    assert_eq!(world.endpoints.seen().len(), 1, "nobody calls while the cooldown is closed");
     world.pass(Duration::from_secs(200));
     assert_eq!(phase(&mut world, &later), Phase::Delivered);
 }
 
 #[test]
-fn a_health_url_opens_the_gate_or_moves_it() {
+fn a_health_url_opens_the_cooldown_or_moves_it() {
     for (healthy, within) in [(200_u16, 160), (503, 460)] {
         let mut settings = settings();
         let health = settings::EndpointSettings { health_url: "https://receiver.example/health".to_owned() };
@@ -120,18 +120,18 @@ fn gone_is_given_up_at_once_and_disables_the_endpoint() {
     assert_eq!((phase(&mut world, &id), world.endpoints.seen().len()), (Phase::Dead, 1));
     let next = enqueue(&mut world, 5);
     world.pass(MINUTE);
-    assert_eq!((phase(&mut world, &next), world.endpoints.seen().len()), (Phase::Parked, 1));
+    assert_eq!((phase(&mut world, &next), world.endpoints.seen().len()), (Phase::Held, 1));
 }
 
 #[test]
-fn p16_p24_what_is_not_worth_a_retry_is_a_dead_letter_that_its_owner_can_read() {
+fn p16_p24_what_is_not_worth_a_retry_is_a_dead_letter_that_its_holder_can_read() {
     for answered in [300_u16, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 413, 422] {
         let mut world = world(answered);
         let id = enqueue(&mut world, 5);
         world.pass(HOUR);
         assert_eq!((phase(&mut world, &id), world.endpoints.seen().len()), (Phase::Dead, 1), "{answered}");
         let told = world.witness.published().into_iter().find_map(|record| match record {
-            Record::DeadLetter(letter) => Some((letter.reason, letter.status)),
+            Record::DeadLetter(dead_letter) => Some((dead_letter.reason, dead_letter.status)),
             _ => None,
         });
         let (reason, status) = told.unwrap();
@@ -168,8 +168,8 @@ fn attempts_tell_their_cause() {
     let mut world = world(500);
     let id = enqueue(&mut world, 2);
     world.pass(HOUR);
-    let (desk, replayed) = (world.dead_letter_desk(), id.clone());
-    world.run(async move { desk.replay(&replayed).await }).unwrap();
+    let (service, replayed) = (world.dead_letter_service(), id.clone());
+    world.run(async move { service.replay(&replayed).await }).unwrap();
     world.pass(HOUR);
     let store = Arc::clone(&world.store);
     let attempts =

@@ -96,7 +96,7 @@ fn the_reconciler_rests_while_all_is_whole_and_rebuilds_when_it_is_forced_to() {
     waiting(&mut world, 2);
     let handler = rebuild(&world);
     world.pass(MINUTE);
-    assert_eq!(invoke(&mut world, &handler, PAYLOAD), value!({ "outcome": "whole" }));
+    assert_eq!(invoke(&mut world, &handler, PAYLOAD), value!({ "outcome": "up_to_date" }));
     // Right after a tick that found nothing to do.
     let forced = invoke(&mut world, &handler, "{\"force\":true}");
     assert_eq!((&forced["outcome"], &forced["waiting"]), (&value!("done"), &value!(2)));
@@ -117,7 +117,7 @@ fn the_reconciler_sweeps_when_it_is_time_although_all_is_whole() {
     world.pass(SWEEP);
     let swept = invoke(&mut world, &handler, PAYLOAD);
     assert_eq!((&swept["outcome"], &swept["waiting"]), (&value!("swept"), &value!(2)));
-    assert_eq!(invoke(&mut world, &handler, PAYLOAD), value!({ "outcome": "whole" }));
+    assert_eq!(invoke(&mut world, &handler, PAYLOAD), value!({ "outcome": "up_to_date" }));
 }
 
 #[test]

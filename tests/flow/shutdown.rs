@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use delivery::rebuild::When;
-use domain::{Owner, Phase};
+use domain::{ClaimHolder, Phase};
 use howk_dev::server::Server;
 use howk_dev::system::{Backend, Sending, System};
 use howk_tests::world::{settings, webhook};
@@ -17,7 +17,7 @@ async fn nothing_in_flight_is_lost_by_a_shutdown() {
     settings.delivery.allow_private_addresses = true;
     let (backend, _) = Backend::in_memory(&MemoryLimits::default());
     let system = System::new(&settings, backend, Sending::Real).unwrap();
-    system.rebuild.run(&Owner("test".to_owned()), When::IfLost, None).await.unwrap();
+    system.rebuild.run(&ClaimHolder("test".to_owned()), When::IfLost, None).await.unwrap();
     let server = Server::start(&system, &settings, Arc::new(String::new)).await.unwrap();
     let (receiver, latch) = (FakeReceiver::start().await, Latch::closed());
     receiver.script("/hook", vec![Reply::status(200).when(&latch)]);

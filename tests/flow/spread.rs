@@ -59,8 +59,8 @@ fn the_surge_after_a_cooldown_is_under_three_percent_for_at_most_twelve_percent_
     let lockstep = release(|now| now.plus(Duration::from_millis(draw().between(57_000, 63_000))));
     let policy = ReleasePolicy::default();
     let windowed = release(|now| {
-        let gate = policy.gate(COOLDOWN, now);
-        gate.release_at(now, draw()).plus(policy.cohort_delay(&tenant))
+        let cooldown = policy.cooldown(COOLDOWN, now);
+        cooldown.release_at(now, draw()).plus(policy.cohort_delay(&tenant))
     });
     assert!(lockstep.surge >= 0.14, "the storm of the seed: {}", lockstep.surge);
     assert!(windowed.surge < 0.03, "spread over the window: {}", windowed.surge);

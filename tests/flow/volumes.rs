@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use delivery::dead_letters::DeadLetterDesk;
-use delivery::endpoints::EndpointDesk;
+use delivery::dead_letters::DeadLetterService;
+use delivery::endpoints::EndpointService;
 use delivery::ports::dead_letters::DeadLetterFilter;
 use delivery::ports::log::{Extent, Log, Page};
 use delivery::release::Release;
 use delivery::{Fault, FaultKind};
-use domain::{ConfigId, Endpoint, EndpointHash, OwnerState, Payload, PayloadKind, Position, Record, Topic};
+use domain::{ConfigId, Endpoint, EndpointHash, EndpointSetting, Payload, PayloadKind, Position, Record, Topic};
 use howk_tests::endpoint::Reply;
 use howk_tests::fuse::{Blow, Fuse};
 use howk_tests::world::{World, settings, webhook};
@@ -62,12 +62,12 @@ impl<F: Fn(&mut Vec<Record>) -> Option<Fault> + Send + Sync> Log for Choosy<F> {
 }
 
 /// A world in which large webhooks were accepted, and worked on until their endpoint had answered them.
-fn world(answer: u16, state: OwnerState) -> World {
+fn world(answer: u16, state: EndpointSetting) -> World {
     let mut world = World::new(1, settings());
     world.endpoints.behave(move |_, _, _| Reply::status(answer, 5));
-    if state != OwnerState::Active {
-        let desk = world.endpoint_desk();
-        world.run(async move { desk.decide(&hash(), &config(), state).await }).unwrap();
+    if state != EndpointSetting::Active {
+        let service = world.endpoint_service();
+        world.run(async move { service.decide(&hash(), &config(), state).await }).unwrap();
     }
     let process = world.start();
     let mut large = webhook("tenant", URL);
@@ -96,7 +96,7 @@ fn waiting(world: &mut World) -> usize {
 
 #[test]
 fn what_is_due_is_released_in_groups() {
-    let mut world = world(500, OwnerState::Active);
+    let mut world = world(500, EndpointSetting::Active);
     assert_eq!(waiting(&mut world), COUNT);
     world.pass(DAY);
     let release = Release { log: narrow(&world), ..world.system.release.clone() };
@@ -107,7 +107,7 @@ fn what_is_due_is_released_in_groups() {
 /// P15: a broker whose largest record was made smaller refuses one webhook for good.
 #[test]
 fn a_webhook_that_the_log_takes_no_more_holds_up_nobody_else() {
-    let mut world = world(500, OwnerState::Active);
+    let mut world = world(500, EndpointSetting::Active);
     world.pass(DAY);
     let refused = world.witness.published().into_iter().find_map(|record| match record {
         Record::Dispatch(_, dispatch) => Some(dispatch.webhook.id.clone()),
@@ -129,7 +129,7 @@ fn a_webhook_that_the_log_takes_no_more_holds_up_nobody_else() {
 
 #[test]
 fn a_release_that_dies_halfway_leaves_only_what_was_not_released() {
-    let mut world = world(500, OwnerState::Active);
+    let mut world = world(500, EndpointSetting::Active);
     world.pass(DAY);
     let release = world.system.release.clone();
     // All are leased, the first group is published and forgotten, a part of the second one published.
@@ -145,19 +145,19 @@ fn a_release_that_dies_halfway_leaves_only_what_was_not_released() {
 }
 
 #[test]
-fn what_was_parked_is_resumed_in_groups() {
-    let mut world = world(200, OwnerState::Paused);
-    let desk = EndpointDesk { log: narrow(&world), ..world.endpoint_desk() };
-    let resumed = world.run(async move { desk.decide(&hash(), &config(), OwnerState::Active).await });
+fn what_was_held_is_resumed_in_groups() {
+    let mut world = world(200, EndpointSetting::Paused);
+    let service = EndpointService { log: narrow(&world), ..world.endpoint_service() };
+    let resumed = world.run(async move { service.decide(&hash(), &config(), EndpointSetting::Active).await });
     assert_eq!((resumed.unwrap(), waiting(&mut world)), (u64::try_from(COUNT).unwrap(), COUNT));
 }
 
 #[test]
 fn dead_letters_are_replayed_in_groups() {
-    let mut world = world(400, OwnerState::Active);
+    let mut world = world(400, EndpointSetting::Active);
     world.pass(Duration::from_secs(1));
-    let desk = DeadLetterDesk { log: narrow(&world), ..world.dead_letter_desk() };
+    let service = DeadLetterService { log: narrow(&world), ..world.dead_letter_service() };
     let filter = DeadLetterFilter { config_id: Some(config()), ..DeadLetterFilter::default() };
-    let replayed = world.run(async move { desk.replay_matching(&filter).await }).unwrap();
+    let replayed = world.run(async move { service.replay_matching(&filter).await }).unwrap();
     assert_eq!((replayed.len(), dispatches(&world)), (COUNT, 2 * COUNT));
 }

@@ -1,4 +1,4 @@
-//! What the tests share: Lambda with the scripted function, processes seen from outside, patience.
+//! What the tests share: Lambda with the scripted function, processes seen from outside, timeout.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

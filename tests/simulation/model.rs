@@ -130,13 +130,13 @@ impl Run {
     }
 }
 
-/// Watches gates: once an endpoint has asked for rest, nothing may begin before (RT-1).
+/// Watches cooldowns: once an endpoint has asked for rest, nothing may begin before (RT-1).
 #[derive(Debug, Default)]
-pub(crate) struct Gates {
+pub(crate) struct Cooldowns {
     closed_until: BTreeMap<String, (Timestamp, Timestamp)>,
 }
 
-impl Gates {
+impl Cooldowns {
     /// Notes that an endpoint answered at `at` and asked for rest until `until`.
     pub(crate) fn asked(&mut self, url: &str, at: Timestamp, until: Timestamp) {
         let entry = self.closed_until.entry(url.to_owned()).or_insert((at, until));

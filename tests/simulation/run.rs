@@ -12,7 +12,7 @@ use howk_tests::world::{World, settings, webhook};
 use parking_lot::Mutex;
 use settings::Settings;
 
-use crate::model::{Disturbances, Gates, Run};
+use crate::model::{Cooldowns, Disturbances, Run};
 
 const TENANTS: u64 = 8;
 const ENDPOINTS: u64 = 12;
@@ -52,7 +52,7 @@ struct Simulation {
 /// What is checked at every request.
 #[derive(Default)]
 struct Watch {
-    gates: Mutex<Gates>,
+    cooldowns: Mutex<Cooldowns>,
     /// Until when a loss of the hot state, or a kill, excuses what the store no longer knows.
     excused_until: Mutex<Timestamp>,
     violations: Mutex<Vec<String>>,
@@ -119,7 +119,7 @@ impl Simulation {
     fn wipe(&mut self) {
         self.world.lose_hot_state();
         self.disturbances.wipes += 1;
-        self.watch.gates.lock().forget();
+        self.watch.cooldowns.lock().forget();
         self.excuse();
     }
 
@@ -177,7 +177,7 @@ fn behave(world: &World, seed: u64, watch: &Arc<Watch>) {
         let reply = one_of(number, now, &mut dice);
         if let Some(asked) = reply.answer.as_ref().and_then(|answer| answer.retry_after) {
             let answered_at = now.plus(reply.after);
-            watch.gates.lock().asked(url, answered_at, answered_at.plus(asked));
+            watch.cooldowns.lock().asked(url, answered_at, answered_at.plus(asked));
         }
         reply
     });
@@ -213,7 +213,7 @@ fn inspect(world: &World, watch: &Arc<Watch>) {
         if seen.concurrent > 4 {
             violate("LN-1: more requests at once than allowed");
         }
-        if watch.gates.lock().too_early(&seen.url, seen.at) {
+        if watch.cooldowns.lock().too_early(&seen.url, seen.at) {
             violate("RT-1: before its Retry-After");
         }
         let hash = EndpointHash::of(&seen.url);

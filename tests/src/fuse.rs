@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, Change, HotState};
 use delivery::ports::log::{Extent, Log, Page};
 use delivery::ports::schedule::{Depth, Lease, Schedule};
 use delivery::{Fault, FaultKind};
 use domain::{
-    ClaimFact, EndpointState, Facts, LeaseFact, Memory, OwnerState, Position, Record, Timestamp, Token, Topic,
+    ClaimFact, EndpointSetting, EndpointState, Facts, LeaseFact, Memory, Position, Record, Timestamp, Token, Topic,
     Transition, Waiting, WebhookId, Write,
 };
 
@@ -93,27 +93,27 @@ impl Log for Fuse {
 
 #[async_trait]
 impl HotState for Fuse {
-    async fn open(&self, request: OpenRequest<'_>) -> Facts {
+    async fn acquire(&self, request: AcquireRequest<'_>) -> Facts {
         if self.pass().is_err() {
             return Facts {
                 memory: Memory::Unknown,
                 claim: ClaimFact::Unknown,
                 endpoint: None,
-                owner: OwnerState::Active,
+                setting: EndpointSetting::Active,
                 on_endpoint: LeaseFact::Unlimited,
                 on_domain: LeaseFact::Unlimited,
                 token: Token::Free,
                 holder: String::new(),
             };
         }
-        self.hot.open(request).await
+        self.hot.acquire(request).await
     }
 
-    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+    async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
         let mut state = None;
         for write in writes {
             self.pass()?;
-            state = self.hot.close(vec![write]).await?.or(state);
+            state = self.hot.apply(vec![write]).await?.or(state);
         }
         Ok(state)
     }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use delivery::dead_letters::DeadLetterDesk;
+use delivery::dead_letters::DeadLetterService;
 use delivery::deliver::Deliver;
-use delivery::endpoints::EndpointDesk;
+use delivery::endpoints::EndpointService;
 use delivery::enqueue::NewWebhook;
 use delivery::ports::time::Clock;
 use delivery::rebuild::When;
 use domain::{
-    ConfigId, Endpoint, Lane, MAX_ATTEMPTS_DEFAULT, Owner, Payload, PayloadKind, Phase, Record, Status, Timestamp,
-    WebhookId,
+    ClaimHolder, ConfigId, Endpoint, Lane, MAX_ATTEMPTS_DEFAULT, Payload, PayloadKind, Phase, Record, Status,
+    Timestamp, WebhookId,
 };
 use futures::executor::LocalPool;
 use futures::future::RemoteHandle;
@@ -180,7 +180,7 @@ impl World {
     pub fn rebuild(&mut self) -> u64 {
         let (rebuild, store) = (Arc::clone(&self.system.rebuild), Arc::clone(&self.store));
         self.run(async move {
-            rebuild.run(&Owner("rebuild".to_owned()), When::Always, None).await.unwrap();
+            rebuild.run(&ClaimHolder("rebuild".to_owned()), When::Always, None).await.unwrap();
             delivery::ports::recovery::Recovery::fingerprint(&*store).await.unwrap()
         })
     }
@@ -199,12 +199,12 @@ impl World {
     }
 
     /// The use-case that looks after endpoints.
-    pub fn endpoint_desk(&self) -> EndpointDesk {
+    pub fn endpoint_service(&self) -> EndpointService {
         self.system.endpoints.clone()
     }
 
     /// The use-case that replays dead letters.
-    pub fn dead_letter_desk(&self) -> DeadLetterDesk {
+    pub fn dead_letter_service(&self) -> DeadLetterService {
         self.system.dead_letters.clone()
     }
 
@@ -223,7 +223,7 @@ impl World {
             | Record::Undecodable(_)
             | Record::Waiting(_)
             | Record::Tombstone(..)
-            | Record::Owner(_) => None,
+            | Record::Setting(_) => None,
         });
         ends.filter(|(_, phase)| phase.is_terminal()).collect()
     }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{Response, StatusCode};
 use delivery::ports::time::Clock;
-use delivery::tally::StatsTally;
+use delivery::stats_buffer::StatsBuffer;
 use futures::future::{Either, select};
 use lambda_http::{Body, Request, RequestExt, Service, service_fn};
-use lambda_kit::{Invoked, Kit};
+use lambda_kit::{FunctionContext, Invoked};
 use tower::ServiceExt;
 
 /// How long the statistics may hold up the answer.
@@ -20,26 +20,26 @@ const ANSWER_BYTES_MAX: usize = 6 * 1024 * 1024;
 
 /// Answers requests.
 #[derive(Clone)]
-pub struct Front {
+pub struct HttpHandler {
     /// The HTTP interface.
     pub router: Router,
     /// What was counted.
-    pub tally: Arc<StatsTally>,
+    pub tally: Arc<StatsBuffer>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
 
-impl std::fmt::Debug for Front {
+impl std::fmt::Debug for HttpHandler {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Front").field("router", &self.router).finish_non_exhaustive()
+        formatter.debug_struct("HttpHandler").field("router", &self.router).finish_non_exhaustive()
     }
 }
 
-impl Front {
+impl HttpHandler {
     /// The service that the runtime calls, once an invocation.
     pub fn service(
         self,
-        kit: Kit,
+        context: FunctionContext,
     ) -> impl Service<
         Request,
         Response = Response<Body>,
@@ -49,13 +49,13 @@ impl Front {
     + Send
     + 'static {
         service_fn(move |request: Request| {
-            let (front, kit) = (self.clone(), kit.clone());
+            let (handler, context) = (self.clone(), context.clone());
             async move {
-                let context = request.lambda_context_ref().cloned().unwrap_or_default();
-                let invoked = Invoked::of(&context, kit.clock.now(), &kit.settings.lambda);
-                let answer = front.answer(request, invoked).await;
-                front.tally.flush_within(&*kit.clock, STATS_PATIENCE).await;
-                kit.flush_metrics(&context.request_id);
+                let invocation = request.lambda_context_ref().cloned().unwrap_or_default();
+                let invoked = Invoked::of(&invocation, context.clock.now(), &context.settings.lambda);
+                let answer = handler.answer(request, invoked).await;
+                handler.tally.flush_within(&*context.clock, STATS_PATIENCE).await;
+                context.flush_metrics(&invocation.request_id);
                 Ok(answer)
             }
         })

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 use clock_system::SystemRandom;
 use delivery::ports::vault::Vault;
 use http_api::{Api, Health};
-use lambda_kit::{Function, Kit, StartError};
+use lambda_kit::{Function, FunctionContext, StartError};
 use wiring::WithoutRedis;
 
-pub use handler::Front;
+pub use handler::HttpHandler;
 
 /// The function. Whether callers need keys is for somebody to decide: `keys`, or `none` for everybody.
 pub const FUNCTION: Function = Function {
@@ -27,11 +27,11 @@ pub const FUNCTION: Function = Function {
 ///
 /// # Errors
 /// What is wrong with the deployment.
-pub async fn wire(kit: &Kit) -> Result<Front, StartError> {
-    let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
+pub async fn wire(context: &FunctionContext) -> Result<HttpHandler, StartError> {
+    let (settings, random) = (&*context.settings, Arc::new(SystemRandom));
     let vault: Arc<dyn Vault> = Arc::new(wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?);
     let sender = wiring::sender::build(settings, Arc::clone(&vault))?;
-    let built = wiring::connect(settings, Arc::clone(&kit.clock), random, WithoutRedis::Something).await?;
+    let built = wiring::connect(settings, Arc::clone(&context.clock), random, WithoutRedis::Something).await?;
     let router = http_api::router(Api {
         enqueue: built.enqueue(&sender, vault),
         statuses: Arc::clone(&built.stores.statuses),
@@ -43,10 +43,10 @@ pub async fn wire(kit: &Kit) -> Result<Front, StartError> {
             log: Arc::clone(&built.log),
             ready: Arc::new(AtomicBool::new(true)),
         },
-        clock: Arc::clone(&kit.clock),
+        clock: Arc::clone(&context.clock),
         limits: wiring::api::limits(settings),
         auth: wiring::api::auth(settings)?,
         metrics: Arc::new(|| "# The metrics of the functions are in CloudWatch, namespace howk.\n".to_owned()),
     });
-    Ok(Front { router, tally: built.tally, clock: Arc::clone(&kit.clock) })
+    Ok(HttpHandler { router, tally: built.tally, clock: Arc::clone(&context.clock) })
 }

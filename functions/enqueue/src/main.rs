@@ -9,8 +9,8 @@ use clock_system::SystemClock;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    lambda_kit::launch(enqueue::FUNCTION, Arc::new(SystemClock), async |kit| {
-        let front = enqueue::wire(&kit).await?;
-        lambda_kit::until_shutdown(lambda_http::run_concurrent(front.service(kit))).await
+    lambda_kit::launch(enqueue::FUNCTION, Arc::new(SystemClock), async |context| {
+        let handler = enqueue::wire(&context).await?;
+        lambda_kit::until_shutdown(lambda_http::run_concurrent(handler.service(context))).await
     })
 }

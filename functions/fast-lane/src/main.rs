@@ -9,8 +9,8 @@ use clock_system::SystemClock;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    lambda_kit::launch(fast_lane::FUNCTION, Arc::new(SystemClock), async |kit| {
-        let handler = fast_lane::wire(&kit).await?;
-        lambda_kit::serve(kit, handler).await
+    lambda_kit::launch(fast_lane::FUNCTION, Arc::new(SystemClock), async |context| {
+        let handler = fast_lane::wire(&context).await?;
+        lambda_kit::serve(context, handler).await
     })
 }

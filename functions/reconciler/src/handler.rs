@@ -8,7 +8,7 @@ use std::sync::Arc;
 use delivery::ports::schedule::{Depth, Schedule};
 use delivery::ports::time::Random;
 use delivery::rebuild::{Rebuild, Rebuilt, When};
-use domain::Owner;
+use domain::ClaimHolder;
 use lambda_kit::{Failure, Handler, Invoked};
 use serde::Serialize;
 use wire::lambda::Scheduled;
@@ -35,7 +35,7 @@ impl std::fmt::Debug for RebuildHandler {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Answer {
     /// Nothing was lost.
-    Whole,
+    UpToDate,
     /// Another invocation rebuilds.
     Busy,
     /// What waits was compared with the log, and put back where it was missing.
@@ -70,10 +70,10 @@ impl Handler for RebuildHandler {
 
     async fn handle(&self, event: &str, invoked: Invoked) -> Result<Answer, Failure> {
         let when = if Scheduled::decode(event)?.force { When::Always } else { When::IfLost };
-        let owner = Owner(format!("{:032x}", self.random.bits()));
-        let rebuilt = self.rebuild.run(&owner, when, Some(invoked.until)).await?;
+        let holder = ClaimHolder(format!("{:032x}", self.random.bits()));
+        let rebuilt = self.rebuild.run(&holder, when, Some(invoked.until)).await?;
         let answer = match rebuilt {
-            Rebuilt::Whole => return Ok(Answer::Whole),
+            Rebuilt::UpToDate => return Ok(Answer::UpToDate),
             Rebuilt::Busy => return Ok(Answer::Busy),
             Rebuilt::Swept { replayed } => Answer::Swept { replayed, waiting: self.waiting().await? },
             Rebuilt::Unfinished(cursor) => {

@@ -5,7 +5,7 @@ mod handler;
 use std::sync::Arc;
 
 use clock_system::SystemRandom;
-use lambda_kit::{Function, Kit, StartError};
+use lambda_kit::{Function, FunctionContext, StartError};
 use wiring::WithoutRedis;
 
 pub use handler::{Answer, Progress, RebuildHandler};
@@ -21,9 +21,9 @@ pub const FUNCTION: Function = Function {
 ///
 /// # Errors
 /// What is wrong with the deployment.
-pub async fn wire(kit: &Kit) -> Result<RebuildHandler, StartError> {
-    let (clock, random) = (Arc::clone(&kit.clock), Arc::new(SystemRandom));
-    let built = wiring::connect(&kit.settings, clock, random, WithoutRedis::Nothing).await?;
-    let (rebuild, schedule) = (built.rebuild(&kit.settings), built.stores.schedule);
+pub async fn wire(context: &FunctionContext) -> Result<RebuildHandler, StartError> {
+    let (clock, random) = (Arc::clone(&context.clock), Arc::new(SystemRandom));
+    let built = wiring::connect(&context.settings, clock, random, WithoutRedis::Nothing).await?;
+    let (rebuild, schedule) = (built.rebuild(&context.settings), built.stores.schedule);
     Ok(RebuildHandler { rebuild, schedule, random: built.random })
 }

@@ -9,8 +9,8 @@ use clock_system::SystemClock;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    lambda_kit::launch(reconciler::FUNCTION, Arc::new(SystemClock), async |kit| {
-        let handler = reconciler::wire(&kit).await?;
-        lambda_kit::serve(kit, handler).await
+    lambda_kit::launch(reconciler::FUNCTION, Arc::new(SystemClock), async |context| {
+        let handler = reconciler::wire(&context).await?;
+        lambda_kit::serve(context, handler).await
     })
 }

@@ -6,7 +6,7 @@ mod handler;
 use std::sync::Arc;
 
 use clock_system::SystemRandom;
-use lambda_kit::{Function, Kit, StartError};
+use lambda_kit::{Function, FunctionContext, StartError};
 use wiring::WithoutRedis;
 
 pub use handler::{Answer, ScheduleHandler};
@@ -22,11 +22,11 @@ pub const FUNCTION: Function = Function {
 ///
 /// # Errors
 /// What is wrong with the deployment.
-pub async fn wire(kit: &Kit) -> Result<ScheduleHandler, StartError> {
-    let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
+pub async fn wire(context: &FunctionContext) -> Result<ScheduleHandler, StartError> {
+    let (settings, random) = (&*context.settings, Arc::new(SystemRandom));
     // It asks health URLs, and sends nothing that is sealed.
     let vault = wiring::vault::keyless(Arc::<SystemRandom>::clone(&random))?;
     let sender = wiring::sender::build(settings, Arc::new(vault))?;
-    let built = wiring::connect(settings, Arc::clone(&kit.clock), random, WithoutRedis::Nothing).await?;
+    let built = wiring::connect(settings, Arc::clone(&context.clock), random, WithoutRedis::Nothing).await?;
     Ok(ScheduleHandler { scheduler: built.scheduler(settings, &sender)? })
 }

@@ -1,4 +1,4 @@
-//! The slow lane: delivers to slow and crowded endpoints, at their pace and with the full timeout.
+//! The slow lane: delivers to slow and at_capacity endpoints, at their pace and with the full timeout.
 //!
 //! Its handler is the one of both lanes, [`LaneHandler`].
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clock_system::SystemRandom;
 use domain::Lane;
-use lambda_kit::{Function, Kit, LaneHandler, StartError};
+use lambda_kit::{Function, FunctionContext, LaneHandler, StartError};
 use wiring::WithoutRedis;
 
 /// The function.
@@ -20,10 +20,10 @@ pub const FUNCTION: Function = Function {
 ///
 /// # Errors
 /// What is wrong with the deployment.
-pub async fn wire(kit: &Kit) -> Result<LaneHandler, StartError> {
-    let (settings, random) = (&*kit.settings, Arc::new(SystemRandom));
+pub async fn wire(context: &FunctionContext) -> Result<LaneHandler, StartError> {
+    let (settings, random) = (&*context.settings, Arc::new(SystemRandom));
     let vault = wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
     let sender = wiring::sender::build(settings, Arc::new(vault))?;
-    let built = wiring::connect(settings, Arc::clone(&kit.clock), random, WithoutRedis::Something).await?;
+    let built = wiring::connect(settings, Arc::clone(&context.clock), random, WithoutRedis::Something).await?;
     Ok(LaneHandler::new(Lane::Slow, settings, built.batch(settings, &sender)?))
 }

@@ -9,8 +9,8 @@ use clock_system::SystemClock;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    lambda_kit::launch(slow_lane::FUNCTION, Arc::new(SystemClock), async |kit| {
-        let handler = slow_lane::wire(&kit).await?;
-        lambda_kit::serve(kit, handler).await
+    lambda_kit::launch(slow_lane::FUNCTION, Arc::new(SystemClock), async |context| {
+        let handler = slow_lane::wire(&context).await?;
+        lambda_kit::serve(context, handler).await
     })
 }

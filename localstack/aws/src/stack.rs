@@ -204,17 +204,17 @@ impl Stack {
     /// Waits until `/ready` on the front answers 200.
     ///
     /// # Errors
-    /// What was missing when the patience ended.
-    pub async fn until_ready(&self, patience: Duration) -> anyhow::Result<()> {
+    /// What was missing when the timeout ended.
+    pub async fn until_ready(&self, timeout: Duration) -> anyhow::Result<()> {
         let client = http_client()?;
-        let give_up_at = self.clock.now().plus(patience);
+        let give_up_at = self.clock.now().plus(timeout);
         loop {
             let answer = client.get(format!("{}/ready", self.url)).send().await?;
             if answer.status().is_success() {
                 return Ok(());
             }
             let text = answer.text().await.unwrap_or_default();
-            anyhow::ensure!(self.clock.now() < give_up_at, "not ready after {patience:?}: {text}");
+            anyhow::ensure!(self.clock.now() < give_up_at, "not ready after {timeout:?}: {text}");
             self.clock.sleep(LOOK_EVERY).await;
         }
     }

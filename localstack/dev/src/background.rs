@@ -6,7 +6,7 @@ use std::time::Duration;
 use delivery::Fault;
 use delivery::deliver::Invocation;
 use delivery::rebuild::{Rebuilt, When};
-use domain::{Lane, Owner, Topic};
+use domain::{ClaimHolder, Lane, Topic};
 use settings::Settings;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -74,7 +74,7 @@ pub fn consumers(
             feed,
             deliver: Arc::clone(&system.deliver),
             rebuild: Arc::clone(&system.rebuild),
-            invocation: Invocation { owner: owner(system), lane, deadline: None },
+            invocation: Invocation { holder: holder(system), lane, deadline: None },
             permits: Arc::clone(&permits),
             per_key,
             stop: stop.clone(),
@@ -82,8 +82,8 @@ pub fn consumers(
         .collect())
 }
 
-fn owner(system: &System) -> Owner {
-    Owner(format!("{:032x}", system.enqueue.random.bits()))
+fn holder(system: &System) -> ClaimHolder {
+    ClaimHolder(format!("{:032x}", system.enqueue.random.bits()))
 }
 
 async fn until<T>(stop: &CancellationToken, work: impl Future<Output = T>) {
@@ -96,9 +96,9 @@ async fn until<T>(stop: &CancellationToken, work: impl Future<Output = T>) {
 
 /// The reconciler: rebuilds the hot state when it was lost.
 pub async fn reconcile(system: &System) {
-    let owner = owner(system);
+    let holder = holder(system);
     loop {
-        note(system.rebuild.run(&owner, When::IfLost, None).await);
+        note(system.rebuild.run(&holder, When::IfLost, None).await);
         system.release.clock.sleep(RECONCILE).await;
     }
 }
@@ -106,7 +106,7 @@ pub async fn reconcile(system: &System) {
 fn note(rebuilt: Result<Rebuilt, Fault>) {
     match rebuilt {
         Ok(Rebuilt::Done { replayed, .. }) => tracing::info!(replayed, "the hot state is whole"),
-        Ok(Rebuilt::Whole | Rebuilt::Busy | Rebuilt::Swept { .. } | Rebuilt::Unfinished(_)) => {}
+        Ok(Rebuilt::UpToDate | Rebuilt::Busy | Rebuilt::Swept { .. } | Rebuilt::Unfinished(_)) => {}
         Err(fault) => tracing::warn!(%fault, "the rebuild stopped; the next one goes on"),
     }
 }

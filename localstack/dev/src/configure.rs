@@ -61,12 +61,12 @@ fn said_by(cli: &Cli) -> BTreeMap<String, String> {
 }
 
 #[cfg(feature = "services")]
-fn mistakes(settings: &Settings) -> Vec<settings::Mistake> {
+fn mistakes(settings: &Settings) -> Vec<settings::ValidationError> {
     crate::services::mistakes(settings)
 }
 
 #[cfg(not(feature = "services"))]
-const fn mistakes(_settings: &Settings) -> Vec<settings::Mistake> {
+const fn mistakes(_settings: &Settings) -> Vec<settings::ValidationError> {
     Vec::new()
 }
 

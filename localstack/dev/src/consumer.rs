@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::deliver::{Deliver, Handled, Invocation};
+use delivery::keyed_queue::{Key, KeyedQueue};
 use delivery::ports::log::{Feed, LogRecord};
 use delivery::rebuild::Rebuild;
-use delivery::turns::{Key, Turns};
 use domain::{Position, Record};
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -60,7 +60,7 @@ impl Consumer {
         let (mut under_way, mut committing) = (FuturesUnordered::new(), FuturesUnordered::new());
         let mut read = self.read();
         loop {
-            while let Some((key, record)) = backlog.turns.take() {
+            while let Some((key, record)) = backlog.queue.take() {
                 under_way.push(self.settle(key, record));
             }
             if committing.is_empty() {
@@ -92,7 +92,7 @@ impl Consumer {
             loop {
                 match self.feed.next(READ_MAX).await {
                     Ok(records) => {
-                        self.wait_until_whole().await;
+                        self.wait_until_rebuilt().await;
                         return records;
                     }
                     Err(fault) => {
@@ -104,9 +104,9 @@ impl Consumer {
         })
     }
 
-    async fn wait_until_whole(&self) {
+    async fn wait_until_rebuilt(&self) {
         let mut pause = PAUSE_MIN;
-        while !matches!(self.rebuild.is_whole().await, Ok(true)) {
+        while !matches!(self.rebuild.is_rebuilt().await, Ok(true)) {
             pause = self.pause(pause).await;
         }
     }
@@ -121,7 +121,7 @@ impl Consumer {
             let Ok(_permit) = self.permits.acquire().await else { break };
             match self.deliver.handle(record.clone(), &self.invocation).await {
                 Ok(Handled::Done) => return (key, Some(position)),
-                Ok(Handled::HandedBack(reason)) => {
+                Ok(Handled::Redelivered(reason)) => {
                     tracing::debug!(webhook_id = webhook_id(), ?reason, ?position, "handed back; trying again");
                 }
                 Err(fault) => {
@@ -161,7 +161,7 @@ impl Consumer {
 /// What was read and is not settled.
 #[derive(Debug)]
 struct Backlog {
-    turns: Turns,
+    queue: KeyedQueue,
     partitions: BTreeMap<u32, Partition>,
     /// What may be committed of each partition.
     to_commit: BTreeMap<u32, u64>,
@@ -180,7 +180,7 @@ struct Partition {
 impl Backlog {
     fn new(per_key: usize) -> Self {
         Self {
-            turns: Turns::new(per_key),
+            queue: KeyedQueue::new(per_key),
             partitions: BTreeMap::new(),
             to_commit: BTreeMap::new(),
             unsettled: 0,
@@ -205,14 +205,14 @@ impl Backlog {
                 let bytes = *vacant.insert(bytes_of(&record));
                 self.unsettled += 1;
                 self.unsettled_bytes = self.unsettled_bytes.saturating_add(bytes);
-                self.turns.add([record]);
+                self.queue.add([record]);
             }
         }
     }
 
     /// Notes a record as settled, or as given up without a position.
     fn settled(&mut self, key: &Key, position: Option<Position>) {
-        self.turns.done(key);
+        self.queue.done(key);
         self.unsettled = self.unsettled.saturating_sub(1);
         let Some(Position { partition, offset }) = position else { return };
         let Some(state) = self.partitions.get_mut(&partition) else { return };
@@ -265,7 +265,7 @@ mod tests {
     fn x4_only_the_contiguous_settled_part_is_committed() {
         let mut backlog = Backlog::new(1);
         backlog.add(vec![record(7), record(8), record(9)]);
-        let started: Vec<_> = std::iter::from_fn(|| backlog.turns.take()).collect();
+        let started: Vec<_> = std::iter::from_fn(|| backlog.queue.take()).collect();
         assert_eq!(started.len(), 3);
         let at = |offset| Position { partition: 0, offset };
         backlog.settled(&alone(8), Some(at(8)));
@@ -282,7 +282,7 @@ mod tests {
         let mut backlog = Backlog::new(1);
         let at = |offset| Position { partition: 0, offset };
         let taken = |backlog: &mut Backlog| {
-            let taken = std::iter::from_fn(|| backlog.turns.take());
+            let taken = std::iter::from_fn(|| backlog.queue.take());
             taken.map(|(_, record)| record.position.offset).collect::<Vec<_>>()
         };
         backlog.add(vec![record(7), record(8), record(9)]);
@@ -313,7 +313,7 @@ mod tests {
         assert!(!backlog.has_room());
         // Its partition went and came back.
         backlog.add(vec![record(7)]);
-        assert!(backlog.turns.take().is_some());
+        assert!(backlog.queue.take().is_some());
         backlog.settled(&alone(7), Some(Position { partition: 0, offset: 7 }));
         assert!(backlog.has_room(), "settled, it is gone");
     }

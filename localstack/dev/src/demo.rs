@@ -164,7 +164,7 @@ fn line(scene: &Scene, attempt: &Attempt, status: Option<&Status>) -> String {
             format!("again in {:.1}s", next.due.since(attempt.at.plus(attempt.took)).as_secs_f64())
         }
         Some((Phase::Pending | Phase::Delivering, _)) => "goes on in the slow lane".to_owned(),
-        Some((Phase::Waiting | Phase::Parked, _)) | None => "goes on".to_owned(),
+        Some((Phase::Waiting | Phase::Held, _)) | None => "goes on".to_owned(),
     };
     format!("{:<12} attempt {}: {answer}, {then}", scene.name, attempt.number)
 }
@@ -173,7 +173,7 @@ fn state(status: &Status) -> &'static str {
     match status.phase {
         Phase::Delivered => "delivered",
         Phase::Dead => "exhausted",
-        Phase::Parked => "parked",
+        Phase::Held => "held",
         Phase::Pending | Phase::Delivering | Phase::Waiting => "unfinished",
     }
 }

@@ -12,7 +12,7 @@ use delivery::ports::log::Feed;
 use delivery::ports::time::Clock;
 use domain::Topic;
 use log_kafka::{Auth, KafkaLog};
-use settings::{Mistake, Settings};
+use settings::{Settings, ValidationError};
 use store_redis::RedisStore;
 use wiring::Stores;
 
@@ -23,7 +23,7 @@ const MEMBERS: usize = 2;
 
 /// Every mistake that would show here: without a secrets key, for one, secrets would be sealed so that no other server
 /// could read them, nor this one after its next start.
-pub fn mistakes(settings: &Settings) -> Vec<Mistake> {
+pub fn mistakes(settings: &Settings) -> Vec<ValidationError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     [wiring::vault::mistakes(&settings.secrets), wiring::connect_mistakes(settings, &clock)].concat()
 }

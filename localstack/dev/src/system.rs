@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use clock_system::{SystemClock, SystemRandom};
-use delivery::dead_letters::DeadLetterDesk;
+use delivery::dead_letters::DeadLetterService;
 use delivery::deliver::Deliver;
-use delivery::endpoints::EndpointDesk;
+use delivery::endpoints::EndpointService;
 use delivery::enqueue::Enqueue;
 use delivery::ports::log::{Feed, Log};
 use delivery::ports::sender::Sender;
@@ -14,7 +14,7 @@ use delivery::ports::vault::Vault;
 use delivery::rebuild::Rebuild;
 use delivery::release::Release;
 use delivery::scheduler::Scheduler;
-use delivery::tally::StatsTally;
+use delivery::stats_buffer::StatsBuffer;
 use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
 use sender_http::HttpSender;
@@ -113,11 +113,11 @@ pub struct System {
     /// Rebuilds the hot state.
     pub rebuild: Arc<Rebuild>,
     /// Lists and replays dead letters.
-    pub dead_letters: DeadLetterDesk,
+    pub dead_letters: DeadLetterService,
     /// Looks after endpoints.
-    pub endpoints: EndpointDesk,
+    pub endpoints: EndpointService,
     /// What was counted.
-    pub tally: Arc<StatsTally>,
+    pub tally: Arc<StatsBuffer>,
 }
 
 impl System {

@@ -10,16 +10,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::{HandBack, OnStoreFailure, Position, Record, Topic};
+use domain::{OnStoreFailure, Position, Record, Redeliver, Topic};
 use futures::future::{self, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 
 use crate::deliver::{Deliver, Handled, Invocation, dispatch_of};
 use crate::fault::{Fault, FaultKind};
+use crate::keyed_queue::{Key, KeyedQueue};
 use crate::observe;
 use crate::ports::log::LogRecord;
 use crate::rebuild::Rebuild;
-use crate::turns::{Key, Turns};
 
 /// So many faults in a row, and nothing more of the batch is begun: log or store is down, and asking it again for every
 /// record would only cost time. A store of which a part is down still serves the tenants of the others.
@@ -49,11 +49,11 @@ impl std::fmt::Debug for Batch {
 
 /// What became of a batch.
 #[derive(Debug)]
-pub enum Worked {
+pub enum Completion {
     /// All of it is settled.
-    Off,
+    Complete,
     /// The invocation ended before these, by position.
-    Late(Vec<LogRecord>),
+    DeadlineReached(Vec<LogRecord>),
     /// Howk could not do its part; these are left, by position, some of them for want of time alone.
     Failed(Vec<LogRecord>, Fault),
 }
@@ -62,7 +62,7 @@ pub enum Worked {
 struct Run {
     /// What is not settled yet.
     rest: BTreeMap<Position, LogRecord>,
-    turns: Turns,
+    queue: KeyedQueue,
     faults_in_a_row: usize,
     fault: Option<Fault>,
     /// Whether the deadline came while requests were under way.
@@ -71,25 +71,25 @@ struct Run {
 
 impl Batch {
     /// Works a batch off, until the invocation's deadline at the latest. Records of one partition must be in order.
-    pub async fn work_off(&self, records: Vec<LogRecord>, invocation: &Invocation) -> Worked {
-        if let Some(fault) = self.hindrance(invocation).await {
-            return Worked::Failed(records, fault);
+    pub async fn work_off(&self, records: Vec<LogRecord>, invocation: &Invocation) -> Completion {
+        if let Some(fault) = self.preflight_error(invocation).await {
+            return Completion::Failed(records, fault);
         }
         let mut run = Run {
             rest: records.iter().map(|record| (record.position, record.clone())).collect(),
-            turns: Turns::new(self.per_key),
+            queue: KeyedQueue::new(self.per_key),
             faults_in_a_row: 0,
             fault: None,
             was_cut: false,
         };
-        run.turns.add(records);
+        run.queue.add(records);
         self.work(&mut run, invocation).await;
         let rest: Vec<LogRecord> = run.rest.into_values().collect();
         self.failed.store(run.fault.is_some() || run.was_cut, Ordering::Relaxed);
         match run.fault {
-            Some(fault) => Worked::Failed(rest, fault),
-            None if rest.is_empty() => Worked::Off,
-            None => Worked::Late(rest),
+            Some(fault) => Completion::Failed(rest, fault),
+            None if rest.is_empty() => Completion::Complete,
+            None => Completion::DeadlineReached(rest),
         }
     }
 
@@ -101,7 +101,7 @@ impl Batch {
     ///
     /// # Errors
     /// A [`Fault`] when the log did not acknowledge all of them: the whole batch must be delivered again.
-    pub async fn hand_back(&self, rest: Vec<LogRecord>) -> Result<(), Fault> {
+    pub async fn republish(&self, rest: Vec<LogRecord>) -> Result<(), Fault> {
         let now = self.deliver.clock.now();
         let again = rest.into_iter().map(|record| match dispatch_of(record, now) {
             Ok((lane, dispatch)) => Record::Dispatch(lane, dispatch),
@@ -111,14 +111,14 @@ impl Batch {
     }
 
     /// Why nothing of a batch may be begun.
-    async fn hindrance(&self, invocation: &Invocation) -> Option<Fault> {
+    async fn preflight_error(&self, invocation: &Invocation) -> Option<Fault> {
         let now = self.deliver.clock.now();
         let longest = self.deliver.policy.lanes.longest();
         if invocation.deadline.is_some_and(|deadline| deadline.since(now) < longest) {
             let context = format!("an invocation must last {longest:?} and a margin, as long as a request may take");
             return Some(Fault::new(FaultKind::Permanent, context));
         }
-        match (self.rebuild.is_whole().await, self.deliver.policy.on_store_failure) {
+        match (self.rebuild.is_rebuilt().await, self.deliver.policy.on_store_failure) {
             (Ok(true), _) | (Err(_), OnStoreFailure::Open) => self.log_outage().await,
             (Ok(false), _) => Some(Fault::new(FaultKind::Transient, "the hot state is not rebuilt yet")),
             (Err(fault), OnStoreFailure::Closed) => Some(fault),
@@ -160,7 +160,7 @@ impl Batch {
     fn next(&self, run: &mut Run, invocation: &Invocation) -> Option<(Key, LogRecord)> {
         let now = self.deliver.clock.now();
         while run.faults_in_a_row < FAULTS_IN_A_ROW_MAX {
-            let (key, record) = run.turns.take()?;
+            let (key, record) = run.queue.take()?;
             let fits = match (&record.value, invocation.deadline) {
                 (Ok(Record::Dispatch(_, dispatch)), Some(deadline)) => {
                     deadline.since(now) >= self.deliver.policy.lanes.needs(invocation.lane, dispatch)
@@ -170,7 +170,7 @@ impl Batch {
             if fits {
                 return Some((key, record));
             }
-            run.turns.failed(&key);
+            run.queue.failed(&key);
         }
         None
     }
@@ -200,10 +200,10 @@ impl Run {
             Ok(Handled::Done) => {
                 self.rest.remove(&position);
                 self.faults_in_a_row = 0;
-                return self.turns.done(key);
+                return self.queue.done(key);
             }
-            Ok(Handled::HandedBack(HandBack::NoTime)) => return self.turns.failed(key),
-            Ok(Handled::HandedBack(HandBack::StoreFailed)) => {
+            Ok(Handled::Redelivered(Redeliver::NoTime)) => return self.queue.failed(key),
+            Ok(Handled::Redelivered(Redeliver::StoreFailed)) => {
                 Fault::new(FaultKind::Transient, "the store cannot say whether a circuit is open")
             }
             Err(fault) => fault,
@@ -213,6 +213,6 @@ impl Run {
         tracing::warn!(webhook_id, fault = fault.chain(), ?position, "not settled; it must come again");
         self.faults_in_a_row += 1;
         self.fault.get_or_insert(fault);
-        self.turns.failed(key);
+        self.queue.failed(key);
     }
 }

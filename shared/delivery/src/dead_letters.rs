@@ -1,6 +1,6 @@
 //! Use-case dead letters: list what was given up, read it, replay it once.
 //!
-//! A replay publishes first and forgets last. Two callers of one letter: the lease lets one through; if that one dies
+//! A replay publishes first and forgets last. Two callers of one dead_letter: the lease lets one through; if that one dies
 //! after publishing, a second replay makes the same dispatch, and a dispatch is claimed once.
 
 use std::sync::Arc;
@@ -22,8 +22,8 @@ const REPLAY_BATCH: usize = 200;
 
 /// Lists and replays dead letters.
 #[derive(Clone)]
-pub struct DeadLetterDesk {
-    /// Where the letters stand, and where replays go.
+pub struct DeadLetterService {
+    /// Where the dead letters stand, and where replays go.
     pub log: Arc<dyn Log>,
     /// Where readers find the status.
     pub hot: Arc<dyn HotState>,
@@ -33,9 +33,9 @@ pub struct DeadLetterDesk {
     pub clock: Arc<dyn Clock>,
 }
 
-impl std::fmt::Debug for DeadLetterDesk {
+impl std::fmt::Debug for DeadLetterService {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("DeadLetterDesk").finish_non_exhaustive()
+        formatter.debug_struct("DeadLetterService").finish_non_exhaustive()
     }
 }
 
@@ -44,8 +44,8 @@ impl std::fmt::Debug for DeadLetterDesk {
 pub struct Listed {
     /// The index entry.
     pub entry: DeadLetterEntry,
-    /// The letter; `None` once the log's retention has taken it.
-    pub letter: Option<DeadLetter>,
+    /// The dead letter; `None` once the log's retention has taken it.
+    pub dead_letter: Option<DeadLetter>,
 }
 
 /// What became of a replay.
@@ -59,7 +59,7 @@ pub enum Replayed {
     InProgress,
 }
 
-impl DeadLetterDesk {
+impl DeadLetterService {
     /// Dead letters that `filter` admits, oldest first, after `after`, at most `limit`.
     ///
     /// # Errors
@@ -72,8 +72,8 @@ impl DeadLetterDesk {
     ) -> Result<Vec<Listed>, Fault> {
         let entries = self.index.list(filter, after, limit).await?;
         futures::future::try_join_all(entries.into_iter().map(async |entry| {
-            let letter = self.letter(&entry).await?;
-            Ok(Listed { entry, letter })
+            let dead_letter = self.dead_letter(&entry).await?;
+            Ok(Listed { entry, dead_letter })
         }))
         .await
     }
@@ -81,14 +81,14 @@ impl DeadLetterDesk {
     /// Replays one dead letter: a new life, from attempt 1.
     ///
     /// # Errors
-    /// A [`Fault`] of the log or the store; the letter stays, and replaying it again is safe.
+    /// A [`Fault`] of the log or the store; the dead letter stays, and replaying it again is safe.
     pub async fn replay(&self, id: &WebhookId) -> Result<Replayed, Fault> {
         let Some(entry) = self.index.find(id).await? else {
             return Ok(Replayed::NotFound);
         };
         match self.replay_all(vec![entry.clone()]).await?.as_slice() {
             [(_, dispatch)] => Ok(Replayed::Yes(*dispatch)),
-            _ if self.letter(&entry).await?.is_none() => Ok(Replayed::NotFound),
+            _ if self.dead_letter(&entry).await?.is_none() => Ok(Replayed::NotFound),
             _ => Ok(Replayed::InProgress),
         }
     }
@@ -113,18 +113,18 @@ impl DeadLetterDesk {
         }
     }
 
-    /// Replays letters group by group. One that was replayed is off the index before the next group's are leased.
+    /// Replays dead letters group by group. One that was replayed is off the index before the next group's are leased.
     async fn replay_all(&self, entries: Vec<DeadLetterEntry>) -> Result<Vec<(WebhookId, u64)>, Fault> {
         let (mut replayed, mut group, mut bytes) = (Vec::new(), Vec::new(), 0);
         for entry in entries {
             let now = self.clock.now();
             if self.index.lease(&entry, now, now.plus(REPLAY_LEASE)).await?
-                && let Some(letter) = self.letter(&entry).await?
+                && let Some(dead_letter) = self.dead_letter(&entry).await?
             {
-                bytes += bytes_of(&letter.dispatch);
-                group.push((entry, letter.dispatch.replay(now)));
+                bytes += bytes_of(&dead_letter.dispatch);
+                group.push((entry, dead_letter.dispatch.replay(now)));
             }
-            // What one letter brings may go beyond.
+            // What one dead letter brings may go beyond.
             if bytes >= GROUP_BYTES_MAX {
                 replayed.extend(self.replay_group(std::mem::take(&mut group)).await?);
                 bytes = 0;
@@ -145,19 +145,19 @@ impl DeadLetterDesk {
             let status = Status::pending(id, config_id, dispatch.number, dispatch.scheduled_at);
             Write::Merge(Status { life: dispatch.replayed_from, ..status })
         });
-        self.hot.close(statuses.collect()).await?;
+        self.hot.apply(statuses.collect()).await?;
         for (entry, _) in &leased {
             self.index.forget(entry).await?;
         }
         Ok(leased.into_iter().map(|(entry, dispatch)| (entry.id, dispatch.number)).collect())
     }
 
-    async fn letter(&self, entry: &DeadLetterEntry) -> Result<Option<DeadLetter>, Fault> {
+    async fn dead_letter(&self, entry: &DeadLetterEntry) -> Result<Option<DeadLetter>, Fault> {
         let page = self.log.read(Topic::DeadLetter, entry.position, 1).await?;
         Ok(page.records.into_iter().find(|record| record.position == entry.position).and_then(|record| match record
             .value
         {
-            Ok(Record::DeadLetter(letter)) => Some(letter),
+            Ok(Record::DeadLetter(dead_letter)) => Some(dead_letter),
             Ok(_) | Err(_) => None,
         }))
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Admission, ClaimRequest, Dispatch, Effect, EndpointState, Facts, Fate, Finished, HandBack, Lane, Moment, Owner,
-    Permit, Policy, Position, Record, Settled, Situation, Timestamp, Transition, Undecodable, WaitReason, admit,
-    admit_effects, follow_up, settle, superseded, undo,
+    Admission, ClaimHolder, ClaimRequest, Dispatch, Disposition, Effect, EndpointState, Facts, Finished, Lane,
+    Moment, Policy, Position, Record, Redeliver, SendPlan, Settled, Situation, Timestamp, Transition, Undecodable,
+    WaitReason, admit, admit_effects, compensate, follow_up, settle, superseded,
 };
 
 use tracing::Instrument;
@@ -18,12 +18,12 @@ use tracing::Instrument;
 use crate::effects::{Progress, perform};
 use crate::fault::Fault;
 use crate::observe;
-use crate::ports::hot_state::{Change, HotState, OpenRequest};
+use crate::ports::hot_state::{AcquireRequest, Change, HotState};
 use crate::ports::log::{Log, LogRecord};
 use crate::ports::sender::{Request, Sender};
 use crate::ports::statuses::Statuses;
 use crate::ports::time::{Clock, Random};
-use crate::tally::StatsTally;
+use crate::stats_buffer::StatsBuffer;
 
 /// How often a lost compare-and-set is decided again before the dispatch waits a moment.
 const DECISIONS_MAX: u32 = 3;
@@ -47,7 +47,7 @@ pub struct Deliver {
     /// What jitter is drawn from.
     pub random: Arc<dyn Random>,
     /// The counters.
-    pub stats: Arc<StatsTally>,
+    pub stats: Arc<StatsBuffer>,
     /// The numbers to go by.
     pub policy: Arc<Policy>,
 }
@@ -62,7 +62,7 @@ impl std::fmt::Debug for Deliver {
 #[derive(Debug, Clone)]
 pub struct Invocation {
     /// The owner of its claims.
-    pub owner: Owner,
+    pub holder: ClaimHolder,
     /// The lane.
     pub lane: Lane,
     /// When it ends, if it does.
@@ -75,7 +75,7 @@ pub enum Handled {
     /// It may be acknowledged.
     Done,
     /// It must be delivered again.
-    HandedBack(HandBack),
+    Redelivered(Redeliver),
 }
 
 impl Deliver {
@@ -88,8 +88,8 @@ impl Deliver {
         let handled = match dispatch_of(record, self.clock.now()) {
             Ok((_, dispatch)) => {
                 // Two records of one dispatch in one invocation are rivals; one record tried again is not.
-                let owner = Owner(format!("{}/{partition}/{offset}", invocation.owner.0));
-                let invocation = Invocation { owner, ..invocation.clone() };
+                let holder = ClaimHolder(format!("{}/{partition}/{offset}", invocation.holder.0));
+                let invocation = Invocation { holder, ..invocation.clone() };
                 self.deliver(&dispatch, &invocation).instrument(span_of(&dispatch)).await
             }
             Err(undecodable) => self.bury(undecodable).await,
@@ -109,24 +109,24 @@ impl Deliver {
             remaining: invocation.deadline.map(|deadline| deadline.since(now)),
             entropy: self.random.entropy(),
         };
-        let mut facts = self.open(dispatch, invocation, now).await;
+        let mut facts = self.acquire(dispatch, invocation, now).await;
         let decided = self.decide(dispatch, &mut facts, moment).await;
         let situation = Situation { dispatch, facts: &facts, policy: &self.policy, moment };
         let admission = match decided {
             Ok(admission) => admission,
             Err(fault) => {
-                self.give_back(undo(&situation, &Admission::HandBack(HandBack::StoreFailed))).await;
+                self.give_back(compensate(&situation, &Admission::Redeliver(Redeliver::StoreFailed))).await;
                 return Err(fault);
             }
         };
         observe::decided(&admission);
         match &admission {
-            Admission::Send(permit) | Admission::Probe(_, permit) => self.send(situation, *permit).await,
-            Admission::HandBack(reason) => {
+            Admission::Send(plan) | Admission::Probe(_, plan) => self.send(situation, *plan).await,
+            Admission::Redeliver(reason) => {
                 self.give_back(admit_effects(&situation, &admission)).await;
-                Ok(Handled::HandedBack(*reason))
+                Ok(Handled::Redelivered(*reason))
             }
-            Admission::Divert(_) | Admission::Defer(..) | Admission::Park(_) | Admission::Drop(_) => {
+            Admission::Divert(_) | Admission::Defer(..) | Admission::Hold(_) | Admission::Drop(_) => {
                 self.carry_out(situation, &admission).await?;
                 if matches!(admission, Admission::Divert(_)) {
                     self.stats.count(now, |counts| counts.diverted += 1);
@@ -141,7 +141,7 @@ impl Deliver {
         let mut progress = Progress::default();
         let done = perform(admit_effects(&situation, admission), &mut progress, &*self.log, &*self.hot).await;
         if done.is_err() && progress.is_none() {
-            self.give_back(undo(&situation, admission)).await;
+            self.give_back(compensate(&situation, admission)).await;
         }
         done.map(drop)
     }
@@ -153,14 +153,14 @@ impl Deliver {
         }
     }
 
-    async fn open(&self, dispatch: &Dispatch, invocation: &Invocation, now: Timestamp) -> Facts {
+    async fn acquire(&self, dispatch: &Dispatch, invocation: &Invocation, now: Timestamp) -> Facts {
         let claim = ClaimRequest {
             dispatch: dispatch.number,
             replayed_from: dispatch.replayed_from,
-            owner: invocation.owner.clone(),
+            holder: invocation.holder.clone(),
             until: self.policy.lanes.lease_until(invocation.lane, dispatch, now),
         };
-        let request = OpenRequest {
+        let request = AcquireRequest {
             dispatch,
             claim,
             endpoint_limit: self.policy.inflight.endpoint,
@@ -168,7 +168,7 @@ impl Deliver {
             pace: (invocation.lane == Lane::Slow).then(|| self.policy.lanes.pace()),
             now,
         };
-        self.hot.open(request).await
+        self.hot.acquire(request).await
     }
 
     /// Decides, and makes the change of state that a probe needs; who loses it decides again and finds it made.
@@ -189,13 +189,13 @@ impl Deliver {
         Ok(Admission::Defer(moment.now.plus(Duration::from_secs(1)), WaitReason::Circuit))
     }
 
-    async fn send(&self, situation: Situation<'_>, permit: Permit) -> Result<Handled, Fault> {
+    async fn send(&self, situation: Situation<'_>, plan: SendPlan) -> Result<Handled, Fault> {
         let Situation { dispatch, moment, .. } = situation;
-        let request = Request { dispatch, now: moment.now, timeout: permit.timeout };
+        let request = Request { dispatch, now: moment.now, timeout: plan.timeout };
         let outcome = self.sender.send(request).await;
-        let finished = Finished { situation, permit, outcome: &outcome, ended_at: self.clock.now() };
-        let (fate, state) = self.settle_patiently(&finished).await?;
-        self.note(&finished, fate);
+        let finished = Finished { situation, plan, outcome: &outcome, ended_at: self.clock.now() };
+        let (disposition, state) = self.settle_retrying(&finished).await?;
+        self.note(&finished, disposition);
         if let Some(state) = state {
             self.follow_up(&finished, state).await;
         }
@@ -206,13 +206,13 @@ impl Deliver {
     /// whatever kind of fault it is (P19). Where an invocation ends it ends with that; where nothing ends it goes on until
     /// the log and the store take what there is to say. The record is not handed to anybody else meanwhile, so it goes on
     /// beyond its claim; whoever took over all the same is not disturbed (CL-1).
-    async fn settle_patiently(&self, finished: &Finished<'_>) -> Result<(Fate, Option<EndpointState>), Fault> {
+    async fn settle_retrying(&self, finished: &Finished<'_>) -> Result<(Disposition, Option<EndpointState>), Fault> {
         let Situation { moment, .. } = finished.situation;
         let give_up_at = moment.remaining.map(|left| moment.now.plus(left));
         let (mut settled, mut progress, mut pause) = (settle(finished), Progress::default(), SETTLE_PAUSE);
         loop {
             let fault = match self.settle_once(finished, &mut settled, &mut progress).await {
-                Ok(state) => return Ok((settled.fate, state)),
+                Ok(state) => return Ok((settled.disposition, state)),
                 Err(fault) => fault,
             };
             if give_up_at.is_some_and(|end| self.clock.now().plus(pause) >= end) {
@@ -230,17 +230,17 @@ impl Deliver {
         settled: &mut Settled,
         progress: &mut Progress,
     ) -> Result<Option<EndpointState>, Fault> {
-        if let Some(rest) = self.superseded(finished, settled.fate).await? {
+        if let Some(rest) = self.superseded(finished, settled.disposition).await? {
             (*settled, *progress) = (rest, Progress::default());
         }
         perform(settled.effects.clone(), progress, &*self.log, &*self.hot).await
     }
 
-    /// What is left to do when a webhook would be given up whose claim has ended, and another owner settled it: a letter
+    /// What is left to do when a webhook would be given up whose claim has ended, and another owner settled it: a dead letter
     /// would list as dead what may be delivered.
-    async fn superseded(&self, finished: &Finished<'_>, fate: Fate) -> Result<Option<Settled>, Fault> {
+    async fn superseded(&self, finished: &Finished<'_>, disposition: Disposition) -> Result<Option<Settled>, Fault> {
         let Situation { dispatch, .. } = finished.situation;
-        let gives_up = matches!(fate, Fate::DeadLettered(_));
+        let gives_up = matches!(disposition, Disposition::DeadLettered(_));
         if !gives_up || self.clock.now() < finished.situation.lease_until() {
             return Ok(None);
         }
@@ -263,16 +263,16 @@ impl Deliver {
         }
     }
 
-    fn note(&self, finished: &Finished<'_>, fate: Fate) {
+    fn note(&self, finished: &Finished<'_>, disposition: Disposition) {
         let dispatch = finished.situation.dispatch;
         let took = finished.ended_at.since(finished.situation.moment.now);
-        observe::finished(fate, took);
+        observe::finished(disposition, took);
         tracing::debug!(
             attempt = dispatch.attempt,
             status = finished.outcome.status(),
             error = finished.outcome.error(),
             ?took,
-            ?fate,
+            ?disposition,
             "attempt finished",
         );
         if finished.outcome.lacks_key() {
@@ -281,14 +281,14 @@ impl Deliver {
                 "it waits for its key: give it to secrets.previous_keys"
             );
         }
-        self.stats.count(finished.ended_at, |counts| match fate {
-            Fate::Delivered => counts.delivered += 1,
-            Fate::Retried(_) | Fate::Superseded => counts.failed += 1,
-            Fate::MovedToSlowLane => {
+        self.stats.count(finished.ended_at, |counts| match disposition {
+            Disposition::Delivered => counts.delivered += 1,
+            Disposition::Retried(_) | Disposition::Superseded => counts.failed += 1,
+            Disposition::MovedToSlowLane => {
                 counts.failed += 1;
                 counts.diverted += 1;
             }
-            Fate::DeadLettered(_) => counts.exhausted += 1,
+            Disposition::DeadLettered(_) => counts.exhausted += 1,
         });
     }
 
@@ -309,7 +309,7 @@ fn span_of(dispatch: &Dispatch) -> tracing::Span {
 
 fn note_change(transition: &Transition, made: &EndpointState) {
     let url = transition.endpoint.shown();
-    tracing::info!(url, circuit = ?made.circuit, gate = ?made.gate, "endpoint changed its state");
+    tracing::info!(url, circuit = ?made.circuit, cooldown = ?made.cooldown, "endpoint changed its state");
 }
 
 /// The dispatch of a lane's record; or, of any other record, what goes to the dead letters.

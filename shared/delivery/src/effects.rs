@@ -15,7 +15,7 @@ use crate::ports::log::Log;
 pub(crate) struct Progress {
     /// Effects from the first on that are done.
     done: usize,
-    letter_at: Option<Position>,
+    dead_letter_at: Option<Position>,
     state: Option<EndpointState>,
 }
 
@@ -49,17 +49,17 @@ pub(crate) async fn perform(
                     records.push(record);
                 }
                 let count = records.len();
-                progress.letter_at = publish(log, records).await?.or(progress.letter_at);
+                progress.dead_letter_at = publish(log, records).await?.or(progress.dead_letter_at);
                 progress.done += count;
             }
             Effect::Write(write) => {
-                let mut writes = vec![located(write, progress.letter_at)];
+                let mut writes = vec![located(write, progress.dead_letter_at)];
                 let shares = |next: &Effect| !alone && !next.stands_alone() && matches!(next, Effect::Write(_));
                 while let Some(Effect::Write(write)) = effects.next_if(shares) {
-                    writes.push(located(write, progress.letter_at));
+                    writes.push(located(write, progress.dead_letter_at));
                 }
                 let count = writes.len();
-                progress.state = hot.close(writes).await?.or(progress.state.take());
+                progress.state = hot.apply(writes).await?.or(progress.state.take());
                 progress.done += count;
             }
         }
@@ -69,14 +69,14 @@ pub(crate) async fn perform(
 
 /// Publishes records and returns where the dead letter among them stands.
 async fn publish(log: &dyn Log, records: Vec<Record>) -> Result<Option<Position>, Fault> {
-    let letter = records.iter().position(|record| matches!(record, Record::DeadLetter(_)));
+    let dead_letter = records.iter().position(|record| matches!(record, Record::DeadLetter(_)));
     let positions = log.publish(records).await?;
-    Ok(letter.and_then(|index| positions.get(index).copied()))
+    Ok(dead_letter.and_then(|index| positions.get(index).copied()))
 }
 
-/// Tells an index entry where its letter stands, which only the acknowledgement knows.
-fn located(write: Write, letter_at: Option<Position>) -> Write {
-    match (write, letter_at) {
+/// Tells an index entry where its dead letter stands, which only the acknowledgement knows.
+fn located(write: Write, dead_letter_at: Option<Position>) -> Write {
+    match (write, dead_letter_at) {
         (Write::Index(entry), Some(position)) => Write::Index(domain::DeadLetterEntry { position, ..entry }),
         (write, _) => write,
     }

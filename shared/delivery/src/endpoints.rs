@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    ConfigId, Dispatch, Endpoint, EndpointHash, Gate, HEALTH_PROBE_LEAD, Health, Lane, OwnerDecision, OwnerState,
-    Record, Transition, WaitReason, Waiting, Write,
+    ConfigId, Cooldown, Dispatch, Endpoint, EndpointHash, EndpointSetting, HEALTH_PROBE_LEAD, Health, Lane, Record,
+    SettingDecision, Transition, WaitReason, Waiting, Write,
 };
 
 use crate::fault::Fault;
@@ -16,14 +16,14 @@ use crate::ports::log::Log;
 use crate::ports::sender::{self, Sender};
 use crate::ports::time::Clock;
 
-/// How many parked webhooks are asked for together.
+/// How many held webhooks are asked for together.
 const UNPARK_BATCH: usize = 200;
-/// How many troubled endpoints are looked at together.
+/// How many unhealthy endpoints are looked at together.
 const SWEEP_PAGE: usize = 200;
 
 /// Looks after endpoints.
 #[derive(Clone)]
-pub struct EndpointDesk {
+pub struct EndpointService {
     /// Where decisions become durable.
     pub log: Arc<dyn Log>,
     /// Where decisions count.
@@ -38,9 +38,9 @@ pub struct EndpointDesk {
     pub health_urls: Arc<HealthUrls>,
 }
 
-impl std::fmt::Debug for EndpointDesk {
+impl std::fmt::Debug for EndpointService {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("EndpointDesk").field("health_urls", &self.health_urls).finish_non_exhaustive()
+        formatter.debug_struct("EndpointService").field("health_urls", &self.health_urls).finish_non_exhaustive()
     }
 }
 
@@ -63,7 +63,7 @@ fn fits(pattern: &str, domain: &str) -> bool {
     }
 }
 
-impl EndpointDesk {
+impl EndpointService {
     /// What is known of one endpoint; `None` when it is in its normal state.
     ///
     /// # Errors
@@ -76,52 +76,56 @@ impl EndpointDesk {
     ///
     /// # Errors
     /// A [`Fault`] of the store.
-    pub async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointView>, Fault> {
-        let hashes = self.endpoints.troubled(after, limit).await?;
+    pub async fn unhealthy(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointView>, Fault> {
+        let hashes = self.endpoints.unhealthy(after, limit).await?;
         let views = futures::future::try_join_all(hashes.iter().map(|hash| self.view(hash))).await?;
         Ok(views.into_iter().flatten().collect())
     }
 
-    /// Records what a tenant decides about an endpoint; when that is to go on, what was parked goes out.
+    /// Records what a tenant decides about an endpoint; when that is to go on, what was held goes out.
     ///
     /// Durable first: a decision survives the loss of the hot state. Deciding the same again is harmless, and completes
     /// what a crash left undone.
     ///
     /// # Errors
     /// A [`Fault`] of the log or the store.
-    pub async fn decide(&self, hash: &EndpointHash, config: &ConfigId, state: OwnerState) -> Result<u64, Fault> {
-        let decision =
-            OwnerDecision { endpoint: hash.clone(), config_id: config.clone(), state, decided_at: self.clock.now() };
-        self.log.publish(vec![Record::Owner(decision.clone())]).await?;
-        self.hot.close(vec![Write::Decide(decision)]).await?;
-        if state == OwnerState::Active { self.unpark(hash, config).await } else { Ok(0) }
+    pub async fn decide(&self, hash: &EndpointHash, config: &ConfigId, state: EndpointSetting) -> Result<u64, Fault> {
+        let decision = SettingDecision {
+            endpoint: hash.clone(),
+            config_id: config.clone(),
+            state,
+            decided_at: self.clock.now(),
+        };
+        self.log.publish(vec![Record::Setting(decision.clone())]).await?;
+        self.hot.apply(vec![Write::Decide(decision)]).await?;
+        if state == EndpointSetting::Active { self.unhold(hash, config).await } else { Ok(0) }
     }
 
-    /// Schedules everything that is parked for a tenant's endpoint: snapshot, due entry, and only then off the list.
-    async fn unpark(&self, hash: &EndpointHash, config: &ConfigId) -> Result<u64, Fault> {
-        let mut unparked = 0;
+    /// Schedules everything that is held for a tenant's endpoint: snapshot, due entry, and only then off the list.
+    async fn unhold(&self, hash: &EndpointHash, config: &ConfigId) -> Result<u64, Fault> {
+        let mut released = 0;
         loop {
-            let parked = self.endpoints.parked(hash, config, UNPARK_BATCH).await?;
-            if parked.is_empty() {
-                return Ok(unparked);
+            let held = self.endpoints.held(hash, config, UNPARK_BATCH).await?;
+            if held.is_empty() {
+                return Ok(released);
             }
-            for group in groups(parked, |waiting| bytes_of(&waiting.dispatch)) {
-                unparked += self.unpark_group(hash, config, group).await?;
+            for group in groups(held, |waiting| bytes_of(&waiting.dispatch)) {
+                released += self.unhold_group(hash, config, group).await?;
             }
         }
     }
 
-    async fn unpark_group(&self, hash: &EndpointHash, config: &ConfigId, group: Vec<Waiting>) -> Result<u64, Fault> {
+    async fn unhold_group(&self, hash: &EndpointHash, config: &ConfigId, group: Vec<Waiting>) -> Result<u64, Fault> {
         let due: Vec<Waiting> = group.into_iter().map(|waiting| self.due_now(waiting)).collect();
-        let unparked = u64::try_from(due.len()).unwrap_or_default();
+        let released = u64::try_from(due.len()).unwrap_or_default();
         self.log.publish(due.iter().cloned().map(Record::Waiting).collect()).await?;
-        self.hot.close(due.iter().cloned().map(Write::Schedule).collect()).await?;
+        self.hot.apply(due.iter().cloned().map(Write::Schedule).collect()).await?;
         let forget = due.into_iter().map(|waiting| {
             let id = waiting.dispatch.webhook.id.clone();
-            Write::Unpark(hash.clone(), config.clone(), id, waiting.dispatch.number)
+            Write::Unhold(hash.clone(), config.clone(), id, waiting.dispatch.number)
         });
-        self.hot.close(forget.collect()).await?;
-        Ok(unparked)
+        self.hot.apply(forget.collect()).await?;
+        Ok(released)
     }
 
     fn due_now(&self, waiting: Waiting) -> Waiting {
@@ -130,54 +134,57 @@ impl EndpointDesk {
         Waiting { dispatch, lane: Lane::Fast, due: now, reason: WaitReason::Retry, ..waiting }
     }
 
-    /// Looks through the troubled endpoints: asks the health URLs of gates that are about to open, and unparks what was
-    /// parked by a delivery that had not seen its owner's decision to go on.
+    /// Looks through the unhealthy endpoints: asks the health URLs of cooldowns that are about to open, and unholds what was
+    /// held by a delivery that had not seen its owner's decision to go on.
     ///
     /// # Errors
     /// A [`Fault`] of the log or the store; what was missed is seen the next time.
     pub async fn sweep(&self) -> Result<(), Fault> {
         let mut after = None;
         loop {
-            let views = self.troubled(after.as_ref(), SWEEP_PAGE).await?;
+            let views = self.unhealthy(after.as_ref(), SWEEP_PAGE).await?;
             let Some(last) = views.last() else { return Ok(()) };
             after = Some(last.hash.clone());
-            futures::future::try_join_all(views.iter().map(|view| self.probe_gate(view))).await?;
+            futures::future::try_join_all(views.iter().map(|view| self.probe_cooldown(view))).await?;
             for view in &views {
-                for owner in view.owners.iter().filter(|owner| owner.state == OwnerState::Active && owner.parked > 0)
+                for setting in view
+                    .settings
+                    .iter()
+                    .filter(|setting| setting.state == EndpointSetting::Active && setting.held > 0)
                 {
-                    self.unpark(&view.hash, &owner.config_id).await?;
+                    self.unhold(&view.hash, &setting.config_id).await?;
                 }
             }
         }
     }
 
-    async fn probe_gate(&self, view: &EndpointView) -> Result<(), Fault> {
-        let Some((gate, endpoint, health_url)) = self.gate_to_probe(view) else {
+    async fn probe_cooldown(&self, view: &EndpointView) -> Result<(), Fault> {
+        let Some((cooldown, endpoint, health_url)) = self.cooldown_to_probe(view) else {
             return Ok(());
         };
         let health = match self.sender.probe(health_url).await {
             sender::Health::Ready => Health::Good,
             sender::Health::Busy => Health::Bad,
         };
-        tracing::info!(url = endpoint.shown(), ?health, "asked a health URL before its gate opens");
+        tracing::info!(url = endpoint.shown(), ?health, "asked a health URL before its cooldown opens");
         let transition = Transition {
             endpoint,
             version: view.state.version,
             circuit: view.state.circuit,
-            gate: Some(gate.after_health_probe(health)),
+            cooldown: Some(cooldown.after_health_probe(health)),
         };
         // Lost to another change: the next sweep looks again.
         self.hot.change(&transition).await.map(drop)
     }
 
-    fn gate_to_probe(&self, view: &EndpointView) -> Option<(Gate, Endpoint, &Endpoint)> {
+    fn cooldown_to_probe(&self, view: &EndpointView) -> Option<(Cooldown, Endpoint, &Endpoint)> {
         let now = self.clock.now();
-        let gate = view.state.gate?;
+        let cooldown = view.state.cooldown?;
         let lead = Duration::from_millis(1) + HEALTH_PROBE_LEAD;
-        let near = now.plus(lead) > gate.opens_at && now < gate.window_end && !gate.confirmed;
+        let near = now.plus(lead) > cooldown.ends_at && now < cooldown.window_end && !cooldown.confirmed;
         let endpoint = Endpoint::parse(view.url.as_deref()?).ok()?;
         let health_url = self.health_urls.of(endpoint.domain())?;
-        near.then_some((gate, endpoint, health_url))
+        near.then_some((cooldown, endpoint, health_url))
     }
 }
 

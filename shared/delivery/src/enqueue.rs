@@ -17,7 +17,7 @@ use crate::ports::log::Log;
 use crate::ports::sender::{AddressRefused, Sender};
 use crate::ports::time::{Clock, Random};
 use crate::ports::vault::Vault;
-use crate::tally::StatsTally;
+use crate::stats_buffer::StatsBuffer;
 
 /// A webhook as its caller wants it, checked field by field.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ pub struct Enqueue {
     /// What ids are drawn from.
     pub random: Arc<dyn Random>,
     /// The counters.
-    pub stats: Arc<StatsTally>,
+    pub stats: Arc<StatsBuffer>,
 }
 
 impl std::fmt::Debug for Enqueue {
@@ -129,7 +129,7 @@ impl Enqueue {
             .map(|webhook| Status::pending(webhook.id.clone(), webhook.config_id.clone(), 1, now))
             .map(Write::Merge)
             .collect();
-        if let Err(fault) = self.hot.close(statuses).await {
+        if let Err(fault) = self.hot.apply(statuses).await {
             for webhook in webhooks {
                 tracing::warn!(webhook_id = %webhook.id, %fault, "an accepted webhook has no status yet");
             }

@@ -12,12 +12,12 @@ pub mod endpoints;
 pub mod enqueue;
 pub mod fault;
 mod groups;
+pub mod keyed_queue;
 pub mod observe;
 pub mod ports;
 pub mod rebuild;
 pub mod release;
 pub mod scheduler;
-pub mod tally;
-pub mod turns;
+pub mod stats_buffer;
 
 pub use fault::{Fault, FaultKind};

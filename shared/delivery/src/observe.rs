@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use domain::{Admission, Fate};
+use domain::{Admission, Disposition};
 use metrics::{Counter, Histogram};
 
 /// What every single delivery counts, looked up once: the recorder is installed before the first delivery.
@@ -73,20 +73,20 @@ pub(crate) fn decided(admission: &Admission) {
         Admission::Probe(..) => ("probed", "none"),
         Admission::Divert(reason) => ("diverted", reason.code()),
         Admission::Defer(_, reason) => ("deferred", reason.code()),
-        Admission::Park(reason) => ("parked", reason.code()),
+        Admission::Hold(reason) => ("held", reason.code()),
         Admission::Drop(_) => ("duplicate", "none"),
-        Admission::HandBack(domain::HandBack::NoTime) => ("handed_back", "no_time"),
-        Admission::HandBack(domain::HandBack::StoreFailed) => ("handed_back", "store_failed"),
+        Admission::Redeliver(domain::Redeliver::NoTime) => ("redelivered", "no_time"),
+        Admission::Redeliver(domain::Redeliver::StoreFailed) => ("redelivered", "store_failed"),
     };
     metrics::counter!(DECISIONS, "decision" => decision, "reason" => reason).increment(1);
 }
 
 /// Counts a request that was made.
-pub(crate) fn finished(fate: Fate, took: std::time::Duration) {
-    let outcome = match fate {
-        Fate::Delivered => &HOT.success,
-        Fate::Retried(_) | Fate::MovedToSlowLane | Fate::Superseded => &HOT.failure,
-        Fate::DeadLettered(_) => &HOT.exhausted,
+pub(crate) fn finished(disposition: Disposition, took: std::time::Duration) {
+    let outcome = match disposition {
+        Disposition::Delivered => &HOT.success,
+        Disposition::Retried(_) | Disposition::MovedToSlowLane | Disposition::Superseded => &HOT.failure,
+        Disposition::DeadLettered(_) => &HOT.exhausted,
     };
     outcome.increment(1);
     HOT.duration.record(took.as_secs_f64());

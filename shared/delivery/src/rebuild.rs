@@ -1,19 +1,19 @@
 //! Use-case rebuild: the hot state from the log (RB-1). The reconciler calls it, on a timer and on demand.
 //!
-//! Phase 1 replays `howk.state`: the schedule, what is parked, the gates. Then the epoch is set and work goes on.
+//! Phase 1 replays `howk.state`: the schedule, what is held, the cooldowns. Then the epoch is set and work goes on.
 //! Statuses and the dead-letter index follow behind, newest first. It reads the end offsets before the first record and
 //! stops on position; it resumes from its cursor; a second one at the same time finds the lock taken. It never deletes
 //! what is live: everything merges.
 //!
-//! The mark tells that the whole store was lost. A part of it can go alone: a shard whose replica was behind when it took
-//! over, say. So what waits is compared with the log now and then although the mark is there: a *sweep* is phase 1 alone,
-//! while work goes on, and puts back whatever is missing (DL-1), but for gates that a probe may have opened: every snapshot
+//! The epoch tells that the whole store was lost. A part of it can go alone: a shard whose replica was behind when it took
+//! over, say. So what waits is compared with the log now and then although the epoch is there: a *sweep* is phase 1 alone,
+//! while work goes on, and puts back whatever is missing (DL-1), but for cooldowns that a probe may have opened: every snapshot
 //! that was taken before would close them again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Fence, Gates, Owner, Phase, Position, Record, Timestamp, Topic, Undecodable, Write, rebuild};
+use domain::{ClaimHolder, Cooldowns, Fence, Phase, Position, Record, Timestamp, Topic, Undecodable, Write, rebuild};
 use futures::future::try_join_all;
 
 use crate::fault::Fault;
@@ -42,7 +42,7 @@ pub struct Rebuild {
     pub hot: Arc<dyn HotState>,
     /// Which dead letters still are dead.
     pub statuses: Arc<dyn Statuses>,
-    /// The lock, the cursor and the mark.
+    /// The lock, the cursor and the epoch.
     pub recovery: Arc<dyn Recovery>,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Rebuild {
 /// When to rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// When the mark is missing, a rebuild is unfinished, or it is time for a sweep.
+    /// When the epoch is missing, a rebuild is unfinished, or it is time for a sweep.
     IfLost,
     /// In any case, from the start.
     Always,
@@ -69,7 +69,7 @@ pub enum When {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rebuilt {
     /// The hot state is whole.
-    Whole,
+    UpToDate,
     /// Somebody else rebuilds, or took over.
     Busy,
     /// The deadline came first; the next call goes on.
@@ -89,7 +89,7 @@ pub enum Rebuilt {
 }
 
 struct Run<'a> {
-    owner: &'a Owner,
+    holder: &'a ClaimHolder,
     deadline: Option<Timestamp>,
     fence: Fence,
     cursor: Cursor,
@@ -111,11 +111,11 @@ enum Step {
 }
 
 impl Rebuild {
-    /// Whether work may go on: the mark is there.
+    /// Whether work may go on: the epoch is there.
     ///
     /// # Errors
     /// A [`Fault`] of the store.
-    pub async fn is_whole(&self) -> Result<bool, Fault> {
+    pub async fn is_rebuilt(&self) -> Result<bool, Fault> {
         Ok(self.recovery.epoch().await?.is_some())
     }
 
@@ -123,28 +123,28 @@ impl Rebuild {
     ///
     /// # Errors
     /// A [`Fault`] of the log or the store; calling again goes on where this stopped.
-    pub async fn run(&self, owner: &Owner, when: When, deadline: Option<Timestamp>) -> Result<Rebuilt, Fault> {
+    pub async fn run(&self, holder: &ClaimHolder, when: When, deadline: Option<Timestamp>) -> Result<Rebuilt, Fault> {
         let now = self.clock.now();
-        let Some((fence, cursor)) = self.recovery.lock(owner, now, now.plus(LOCK_TIME)).await? else {
+        let Some((fence, cursor)) = self.recovery.lock(holder, now, now.plus(LOCK_TIME)).await? else {
             return Ok(Rebuilt::Busy);
         };
         // Asked under the lock: whoever held it before may just have finished.
-        let mark = self.recovery.epoch().await?;
-        let rebuilt = match self.begin_at(cursor, when, mark.as_ref()) {
-            Some(cursor) => self.phases(&mut Run { owner, deadline, fence, cursor }).await,
-            None => Ok(Rebuilt::Whole),
+        let epoch = self.recovery.epoch().await?;
+        let rebuilt = match self.begin_at(cursor, when, epoch.as_ref()) {
+            Some(cursor) => self.phases(&mut Run { holder, deadline, fence, cursor }).await,
+            None => Ok(Rebuilt::UpToDate),
         };
         if !matches!(rebuilt, Ok(Rebuilt::Busy)) {
-            self.give_back(owner).await;
+            self.give_back(holder).await;
         }
         rebuilt
     }
 
     /// Where to begin, or to go on; `None` when there is nothing to do.
-    fn begin_at(&self, cursor: Cursor, when: When, mark: Option<&Epoch>) -> Option<Cursor> {
+    fn begin_at(&self, cursor: Cursor, when: When, epoch: Option<&Epoch>) -> Option<Cursor> {
         let now = self.clock.now();
         let begin = |scope| Some(Cursor { scope, begun_at: now, ..Cursor::default() });
-        let is_of_no_use = mark.is_none() && (cursor.phase > 0 || cursor.scope == Scope::Waiting);
+        let is_of_no_use = epoch.is_none() && (cursor.phase > 0 || cursor.scope == Scope::Waiting);
         if when == When::Always || is_of_no_use || (cursor.phase == 0 && cursor.ends.is_empty()) {
             begin(Scope::All)
         } else if usize::try_from(cursor.phase).is_ok_and(|phase| phase < PHASES.len()) {
@@ -157,9 +157,9 @@ impl Rebuild {
     }
 
     /// Ends the lock now, so that whoever comes next need not wait for it to run out, as it does where this fails.
-    async fn give_back(&self, owner: &Owner) {
+    async fn give_back(&self, holder: &ClaimHolder) {
         let now = self.clock.now();
-        if let Err(fault) = self.recovery.lock(owner, now, now).await {
+        if let Err(fault) = self.recovery.lock(holder, now, now).await {
             tracing::debug!(fault = fault.chain(), "the lock of the rebuild was not given back; it runs out");
         }
     }
@@ -175,7 +175,7 @@ impl Rebuild {
                 Step::Late => return Ok(Rebuilt::Unfinished(run.cursor.clone())),
                 Step::Superseded => return Ok(Rebuilt::Busy),
             }
-            // Before the cursor moves on: a mark that stays behind would never catch up.
+            // Before the cursor moves on: a epoch that stays behind would never catch up.
             if topic == Topic::Results && !self.catch_up(run).await? {
                 return Ok(Rebuilt::Busy);
             }
@@ -226,13 +226,14 @@ impl Rebuild {
                 return Ok(Step::Late);
             }
             let locked_until = now.plus(LOCK_TIME);
-            let lock = self.recovery.lock(run.owner, now, locked_until).await?;
+            let lock = self.recovery.lock(run.holder, now, locked_until).await?;
             if lock.is_none_or(|(fence, _)| fence != run.fence) {
                 return Ok(Step::Superseded);
             }
-            // A gate that opens meanwhile may have been probed before the page is written.
-            let gates = if run.cursor.scope == Scope::All { Gates::Lost(now) } else { Gates::Known(locked_until) };
-            let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest, gates))).await?;
+            // A cooldown that opens meanwhile may have been probed before the page is written.
+            let cooldowns =
+                if run.cursor.scope == Scope::All { Cooldowns::Lost(now) } else { Cooldowns::Known(locked_until) };
+            let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest, cooldowns))).await?;
             for (rest, read) in unread.iter().zip(read) {
                 run.reached(rest.partition, read);
             }
@@ -242,20 +243,24 @@ impl Rebuild {
         }
     }
 
-    async fn step(&self, topic: Topic, rest: Extent, gates: Gates) -> Result<Read, Fault> {
-        if topic == Topic::State { self.forward(rest, gates).await } else { self.backward(topic, rest, gates).await }
+    async fn step(&self, topic: Topic, rest: Extent, cooldowns: Cooldowns) -> Result<Read, Fault> {
+        if topic == Topic::State {
+            self.forward(rest, cooldowns).await
+        } else {
+            self.backward(topic, rest, cooldowns).await
+        }
     }
 
-    async fn forward(&self, rest: Extent, gates: Gates) -> Result<Read, Fault> {
+    async fn forward(&self, rest: Extent, cooldowns: Cooldowns) -> Result<Read, Fault> {
         let from = Position { partition: rest.partition, offset: rest.start };
         let page = self.log.read(Topic::State, from, PAGE).await?;
         // A page that moved nothing means that the rest was compacted away.
         let next = if page.next > rest.start { page.next.min(rest.end) } else { rest.end };
         let before_end = page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
-        Ok(Read { next, replayed: self.restore(before_end, gates).await? })
+        Ok(Read { next, replayed: self.restore(before_end, cooldowns).await? })
     }
 
-    async fn backward(&self, topic: Topic, rest: Extent, gates: Gates) -> Result<Read, Fault> {
+    async fn backward(&self, topic: Topic, rest: Extent, cooldowns: Cooldowns) -> Result<Read, Fault> {
         let page_len = u64::try_from(PAGE).unwrap_or(u64::MAX);
         let start = rest.end.saturating_sub(page_len).max(rest.start);
         let (mut offset, mut replayed) = (start, 0);
@@ -267,7 +272,7 @@ impl Rebuild {
             if topic == Topic::DeadLetter {
                 records = self.still_dead(records).await?;
             }
-            replayed += self.restore(records, gates).await?;
+            replayed += self.restore(records, cooldowns).await?;
             // A page that moved nothing means that the rest is gone.
             offset = if page.next > offset { page.next } else { rest.end };
         }
@@ -275,34 +280,34 @@ impl Rebuild {
     }
 
     /// Writes what records restore; returns how many they were.
-    async fn restore(&self, records: Vec<LogRecord>, gates: Gates) -> Result<usize, Fault> {
+    async fn restore(&self, records: Vec<LogRecord>, cooldowns: Cooldowns) -> Result<usize, Fault> {
         let count = records.len();
         metrics::counter!(observe::REPLAYED).increment(u64::try_from(count).unwrap_or(u64::MAX));
         let writes: Vec<Write> = records
             .into_iter()
-            .filter_map(|record| Some(rebuild(readable(record.value)?, record.position, gates)))
+            .filter_map(|record| Some(rebuild(readable(record.value)?, record.position, cooldowns)))
             .flatten()
             .collect();
         if !writes.is_empty() {
-            self.hot.close(writes).await?;
+            self.hot.apply(writes).await?;
         }
         Ok(count)
     }
 
     /// Leaves out dead letters that were replayed: their webhooks have gone further since.
     async fn still_dead(&self, records: Vec<LogRecord>) -> Result<Vec<LogRecord>, Fault> {
-        let letters: Vec<_> = records
+        let dead_letters: Vec<_> = records
             .into_iter()
             .filter_map(|record| match &record.value {
-                Ok(Record::DeadLetter(letter)) => {
-                    Some((letter.dispatch.webhook.id.clone(), letter.dispatch.number, record))
+                Ok(Record::DeadLetter(dead_letter)) => {
+                    Some((dead_letter.dispatch.webhook.id.clone(), dead_letter.dispatch.number, record))
                 }
                 Ok(_) | Err(_) => None,
             })
             .collect();
-        let ids: Vec<_> = letters.iter().map(|(id, ..)| id.clone()).collect();
+        let ids: Vec<_> = dead_letters.iter().map(|(id, ..)| id.clone()).collect();
         let statuses = self.statuses.statuses(&ids).await?;
-        let dead = letters.into_iter().zip(statuses).filter(|((_, number, _), status)| {
+        let dead = dead_letters.into_iter().zip(statuses).filter(|((_, number, _), status)| {
             status.as_ref().is_none_or(|status| status.phase == Phase::Dead && status.dispatch <= *number)
         });
         Ok(dead.map(|((.., record), _)| record).collect())
@@ -312,16 +317,16 @@ impl Rebuild {
         let known = self.recovery.epoch().await?;
         let number = known.as_ref().map_or(1, |epoch| epoch.number + 1);
         // A store that was not lost knows what ended.
-        let is_behind = known.is_none_or(|epoch| epoch.is_behind);
-        let epoch = Epoch { number, completed_at: self.clock.now(), replayed: run.cursor.replayed, is_behind };
+        let statuses_pending = known.is_none_or(|epoch| epoch.statuses_pending);
+        let epoch = Epoch { number, completed_at: self.clock.now(), replayed: run.cursor.replayed, statuses_pending };
         self.recovery.complete(run.fence, &epoch).await
     }
 
     /// Marks that every status is back. `false` when somebody else took over.
     async fn catch_up(&self, run: &Run<'_>) -> Result<bool, Fault> {
         match self.recovery.epoch().await? {
-            Some(mark) if mark.is_behind => {
-                self.recovery.complete(run.fence, &Epoch { is_behind: false, ..mark }).await
+            Some(epoch) if epoch.statuses_pending => {
+                self.recovery.complete(run.fence, &Epoch { statuses_pending: false, ..epoch }).await
             }
             Some(_) | None => Ok(true),
         }

@@ -11,13 +11,13 @@ use std::time::Duration;
 use domain::{Timestamp, Topic};
 use futures::future::{self, Either};
 
-use crate::endpoints::EndpointDesk;
+use crate::endpoints::EndpointService;
 use crate::fault::Fault;
 use crate::observe;
 use crate::ports::log::Log;
 use crate::rebuild::Rebuild;
 use crate::release::{Release, Ticked};
-use crate::tally::StatsTally;
+use crate::stats_buffer::StatsBuffer;
 
 /// How often what has no time of its own is looked after.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -34,11 +34,11 @@ pub struct Scheduler {
     /// Whether work may go on.
     pub rebuild: Arc<Rebuild>,
     /// Looks after endpoints.
-    pub endpoints: EndpointDesk,
+    pub endpoints: EndpointService,
     /// Whose lag is measured.
     pub log: Arc<dyn Log>,
     /// What was counted.
-    pub stats: Arc<StatsTally>,
+    pub stats: Arc<StatsBuffer>,
     /// The longest sleep between two looks at the schedule.
     pub poll: Duration,
 }
@@ -94,7 +94,7 @@ impl Scheduler {
 
     /// Releases what is due, once the hot state is whole: what a rebuild has replayed halfway may be long settled.
     async fn tick(&self) -> Result<Option<Ticked>, Fault> {
-        if self.rebuild.is_whole().await? { self.release.tick().await.map(Some) } else { Ok(None) }
+        if self.rebuild.is_rebuilt().await? { self.release.tick().await.map(Some) } else { Ok(None) }
     }
 
     fn pause_after(&self, ticked: Ticked) -> Duration {

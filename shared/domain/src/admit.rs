@@ -7,32 +7,32 @@ use std::time::Duration;
 
 use crate::circuit::{Circuit, CircuitAnswer};
 use crate::claim::{ClaimFact, Duplicate, Fence};
+use crate::cooldown::{Cooldown, CooldownAnswer};
 use crate::effect::{EndpointState, Transition};
 use crate::facts::{LeaseFact, Memory, Situation};
-use crate::gate::{Gate, GateAnswer};
 use crate::lane::{Lane, Token};
-use crate::owner::OwnerState;
 use crate::policy::OnStoreFailure;
 use crate::record::WaitReason;
+use crate::setting::EndpointSetting;
 use crate::status::Cause;
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
 
 mod effects;
-pub use effects::{admit_effects, undo};
+pub use effects::{admit_effects, compensate};
 
 /// Which probes a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Probes {
     /// The half-open circuit's.
     pub circuit: bool,
-    /// The gate's.
-    pub gate: bool,
+    /// The cooldown's.
+    pub cooldown: bool,
 }
 
 /// Leave to make one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Permit {
+pub struct SendPlan {
     /// The request's total deadline.
     pub timeout: Duration,
     /// The fence to settle with; `None` when the store could not say.
@@ -45,7 +45,7 @@ pub struct Permit {
 
 /// Why a record is handed back untouched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HandBack {
+pub enum Redeliver {
     /// The store cannot say whether the circuit is open, or was lost and is not rebuilt.
     StoreFailed,
     /// The invocation ends too soon.
@@ -56,27 +56,27 @@ pub enum HandBack {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
     /// Make the request.
-    Send(Permit),
+    Send(SendPlan),
     /// Make the request as a probe, once this change of state is stored; if another one was faster, decide again.
-    Probe(Transition, Permit),
+    Probe(Transition, SendPlan),
     /// Hand it to the slow lane.
     Divert(WaitReason),
     /// Wait.
     Defer(Timestamp, WaitReason),
     /// Keep it for its owner.
-    Park(WaitReason),
+    Hold(WaitReason),
     /// It was settled before: do nothing twice.
     Drop(Duplicate),
     /// Leave it to be delivered again.
-    HandBack(HandBack),
+    Redeliver(Redeliver),
 }
 
 /// Decides what to do with a dispatch.
 pub fn admit(situation: &Situation<'_>) -> Admission {
     let Situation { dispatch, facts, policy, moment } = situation;
     if facts.memory == Memory::Lost {
-        // Circuits, gates and what was settled are forgotten, not gone.
-        return Admission::HandBack(HandBack::StoreFailed);
+        // Circuits, cooldowns and what was settled are forgotten, not gone.
+        return Admission::Redeliver(Redeliver::StoreFailed);
     }
     let fence = match facts.claim {
         ClaimFact::Settled(duplicate) => return Admission::Drop(duplicate),
@@ -84,38 +84,38 @@ pub fn admit(situation: &Situation<'_>) -> Admission {
         ClaimFact::Taken { fence, .. } => Some(fence),
         ClaimFact::Unknown => None,
     };
-    match facts.owner {
-        OwnerState::Paused => return Admission::Park(WaitReason::Paused),
-        OwnerState::Disabled | OwnerState::Gone => return Admission::Park(WaitReason::Disabled),
-        OwnerState::Active => {}
+    match facts.setting {
+        EndpointSetting::Paused => return Admission::Hold(WaitReason::Paused),
+        EndpointSetting::Disabled | EndpointSetting::Gone => return Admission::Hold(WaitReason::Disabled),
+        EndpointSetting::Active => {}
     }
     let unknown = EndpointState::default();
     let endpoint = match (&facts.endpoint, policy.on_store_failure) {
         (Some(endpoint), _) => endpoint,
         (None, OnStoreFailure::Open) => &unknown,
-        (None, OnStoreFailure::Closed) => return Admission::HandBack(HandBack::StoreFailed),
+        (None, OnStoreFailure::Closed) => return Admission::Redeliver(Redeliver::StoreFailed),
     };
     let probing = match probing(situation, endpoint) {
         Ok(probing) => probing,
         Err((until, reason)) => return Admission::Defer(until, reason),
     };
-    if let Some(refusal) = crowded(situation, endpoint) {
+    if let Some(refusal) = at_capacity(situation, endpoint) {
         return refusal;
     }
     if moment.remaining.is_some_and(|remaining| remaining < policy.lanes.needs(moment.lane, dispatch)) {
-        return Admission::HandBack(HandBack::NoTime);
+        return Admission::Redeliver(Redeliver::NoTime);
     }
-    let permit = Permit { timeout: situation.timeout(), fence, cause: cause(situation), probes: probing.probes };
+    let plan = SendPlan { timeout: situation.timeout(), fence, cause: cause(situation), probes: probing.probes };
     match probing.change(dispatch, endpoint) {
-        Some(transition) => Admission::Probe(transition, permit),
-        None => Admission::Send(permit),
+        Some(transition) => Admission::Probe(transition, plan),
+        None => Admission::Send(plan),
     }
 }
 
-/// The state that a request would leave gate and circuit in, and which probes it would be.
+/// The state that a request would leave cooldown and circuit in, and which probes it would be.
 struct Probing {
     circuit: Circuit,
-    gate: Option<Gate>,
+    cooldown: Option<Cooldown>,
     probes: Probes,
 }
 
@@ -125,7 +125,7 @@ impl Probing {
             endpoint: dispatch.webhook.endpoint.clone(),
             version: endpoint.version,
             circuit: self.circuit,
-            gate: self.gate,
+            cooldown: self.cooldown,
         })
     }
 }
@@ -134,19 +134,19 @@ fn probing(situation: &Situation<'_>, endpoint: &EndpointState) -> Result<Probin
     let Situation { dispatch, policy, moment, .. } = situation;
     let now = moment.now;
     let probe_until = situation.lease_until();
-    let mut probing = Probing { circuit: endpoint.circuit, gate: endpoint.gate, probes: Probes::default() };
-    if let Some(gate) = &endpoint.gate {
-        match gate.answer(now) {
-            GateAnswer::Open => {}
-            GateAnswer::Closed | GateAnswer::ProbeUnderWay => {
-                let at = gate
+    let mut probing = Probing { circuit: endpoint.circuit, cooldown: endpoint.cooldown, probes: Probes::default() };
+    if let Some(cooldown) = &endpoint.cooldown {
+        match cooldown.answer(now) {
+            CooldownAnswer::Over => {}
+            CooldownAnswer::Holding | CooldownAnswer::Probing => {
+                let at = cooldown
                     .release_at(now, moment.entropy)
                     .plus(policy.release.cohort_delay(&dispatch.webhook.config_id));
-                return Err((at, WaitReason::Gate));
+                return Err((at, WaitReason::Cooldown));
             }
-            GateAnswer::Probe => {
-                probing.gate = Some(Gate { probe_until: Some(probe_until), ..*gate });
-                probing.probes.gate = true;
+            CooldownAnswer::Probe => {
+                probing.cooldown = Some(Cooldown { probe_until: Some(probe_until), ..*cooldown });
+                probing.probes.cooldown = true;
             }
         }
     }
@@ -165,7 +165,7 @@ fn probing(situation: &Situation<'_>, endpoint: &EndpointState) -> Result<Probin
     Ok(probing)
 }
 
-fn crowded(situation: &Situation<'_>, endpoint: &EndpointState) -> Option<Admission> {
+fn at_capacity(situation: &Situation<'_>, endpoint: &EndpointState) -> Option<Admission> {
     let Situation { facts, policy, moment, .. } = situation;
     let full = facts.on_domain == LeaseFact::Full || facts.on_endpoint == LeaseFact::Full;
     match (moment.lane, facts.token) {

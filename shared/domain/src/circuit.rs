@@ -64,7 +64,7 @@ pub enum Health {
     Good,
     /// It failed.
     Bad,
-    /// It asked for rest, which the gate takes care of, or was merely slower than the fast lane waits.
+    /// It asked for rest, which the cooldown takes care of, or was merely slower than the fast lane waits.
     Neutral,
 }
 

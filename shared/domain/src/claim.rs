@@ -7,7 +7,7 @@ use crate::time::Timestamp;
 
 /// Who holds a claim: unique to one invocation of one process.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Owner(pub String);
+pub struct ClaimHolder(pub String);
 
 /// Counts up with every claim taken on a webhook; a stale fence changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -20,10 +20,10 @@ pub struct ClaimState {
     pub settled: u64,
     /// Whether the webhook's life ended at `settled`.
     pub terminal: bool,
-    /// What follows the settled dispatch, while it waits or is parked.
+    /// What follows the settled dispatch, while it waits or is held.
     pub next: Option<Next>,
     /// The claim last taken: its dispatch, owner and expiry.
-    pub held: Option<(u64, Owner, Timestamp)>,
+    pub held: Option<(u64, ClaimHolder, Timestamp)>,
     /// The fence last given.
     pub fence: Fence,
 }
@@ -36,7 +36,7 @@ pub struct ClaimRequest {
     /// The dead-lettered dispatch that its life began from; 0 in the first life.
     pub replayed_from: u64,
     /// Who asks.
-    pub owner: Owner,
+    pub holder: ClaimHolder,
     /// When the claim would end.
     pub until: Timestamp,
 }
@@ -80,12 +80,12 @@ impl ClaimState {
             return ClaimFact::Settled(Duplicate { terminal: self.terminal, next });
         }
         let mut takeover = false;
-        if let Some((dispatch, owner, until)) = &self.held {
+        if let Some((dispatch, holder, until)) = &self.held {
             if *dispatch > request.dispatch {
                 return ClaimFact::Settled(Duplicate { terminal: false, next: None });
             }
             if *dispatch == request.dispatch {
-                if *owner != request.owner && now < *until {
+                if *holder != request.holder && now < *until {
                     return ClaimFact::Held { until: *until };
                 }
                 takeover = true;
@@ -93,7 +93,7 @@ impl ClaimState {
         }
         // By the clock, so that a fence given before the store was lost is stale after it.
         self.fence = Fence(self.fence.0.saturating_add(1).max(now.as_ms()));
-        self.held = Some((request.dispatch, request.owner.clone(), request.until));
+        self.held = Some((request.dispatch, request.holder.clone(), request.until));
         ClaimFact::Taken { fence: self.fence, takeover }
     }
 
@@ -125,13 +125,13 @@ impl ClaimState {
 mod tests {
     use super::*;
 
-    fn request(dispatch: u64, owner: &str, until: u64) -> ClaimRequest {
-        let (owner, until) = (Owner(owner.to_owned()), Timestamp::from_ms(until));
-        ClaimRequest { dispatch, replayed_from: 0, owner, until }
+    fn request(dispatch: u64, holder: &str, until: u64) -> ClaimRequest {
+        let (holder, until) = (ClaimHolder(holder.to_owned()), Timestamp::from_ms(until));
+        ClaimRequest { dispatch, replayed_from: 0, holder, until }
     }
 
     #[test]
-    fn cl_1_one_live_owner_and_takeover_after_expiry() {
+    fn cl_1_one_live_holder_and_takeover_after_expiry() {
         let mut state = ClaimState::default();
         let now = Timestamp::from_ms;
         assert_eq!(state.take(&request(1, "a", 100), now(0)), ClaimFact::Taken { fence: Fence(1), takeover: false });

@@ -5,12 +5,12 @@
 
 use crate::circuit::Circuit;
 use crate::claim::Fence;
+use crate::cooldown::Cooldown;
 use crate::dead_letter::DeadLetterEntry;
 use crate::endpoint::Endpoint;
-use crate::gate::Gate;
 use crate::id::{ConfigId, EndpointHash, WebhookId};
-use crate::owner::OwnerDecision;
 use crate::record::{Record, Waiting};
+use crate::setting::SettingDecision;
 use crate::status::{Attempt, Status};
 use crate::tally::{Bucket, Tally};
 use crate::time::Timestamp;
@@ -58,8 +58,8 @@ pub struct EndpointReport {
     pub keep_since: Timestamp,
     /// What to add.
     pub tally: Tally,
-    /// The gate that the endpoint asked for; the longer one of two stays.
-    pub gate: Option<Gate>,
+    /// The cooldown that the endpoint asked for; the longer one of two stays.
+    pub cooldown: Option<Cooldown>,
 }
 
 /// The leases of one dispatch.
@@ -85,22 +85,22 @@ pub enum Write {
     Schedule(Waiting),
     /// Takes a webhook up to this dispatch out of the due set.
     Unschedule(WebhookId, u64),
-    /// Puts a webhook into its endpoint's parked list, unless a later dispatch of it is there.
-    Park(Waiting),
-    /// Takes a webhook up to this dispatch out of a tenant's parked list of an endpoint.
-    Unpark(EndpointHash, ConfigId, WebhookId, u64),
+    /// Puts a webhook into its endpoint's held list, unless a later dispatch of it is there.
+    Hold(Waiting),
+    /// Takes a webhook up to this dispatch out of a tenant's held list of an endpoint.
+    Unhold(EndpointHash, ConfigId, WebhookId, u64),
     /// Settles a claimed dispatch; a stale fence changes nothing.
     Settle(Settlement),
     /// Gives a claim back that was taken and not used; a stale fence changes nothing.
     Unclaim(WebhookId, Fence),
     /// Merges a status.
     Merge(Status),
-    /// Counts an outcome and merges a gate. A success alone, of an endpoint of which nothing is known, writes nothing.
+    /// Counts an outcome and merges a cooldown. A success alone, of an endpoint of which nothing is known, writes nothing.
     Report(EndpointReport),
     /// Gives leases back.
-    Release(Leases),
+    GiveBack(Leases),
     /// Records an owner's decision.
-    Decide(OwnerDecision),
+    Decide(SettingDecision),
     /// Lists a dead letter.
     Index(DeadLetterEntry),
 }
@@ -108,12 +108,12 @@ pub enum Write {
 /// What the receiver told everybody: shared by all who send to the endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EndpointState {
-    /// Counts up with every change of circuit or gate; what a compare-and-set compares.
+    /// Counts up with every change of circuit or cooldown; what a compare-and-set compares.
     pub version: u64,
     /// The circuit.
     pub circuit: Circuit,
-    /// The gate, if one was asked for.
-    pub gate: Option<Gate>,
+    /// The cooldown, if one was asked for.
+    pub cooldown: Option<Cooldown>,
     /// What happened lately.
     pub buckets: Vec<Bucket>,
 }
@@ -121,7 +121,7 @@ pub struct EndpointState {
 impl EndpointState {
     /// Whether there is nothing to tell about the endpoint.
     pub fn is_normal(&self) -> bool {
-        matches!(self.circuit, Circuit::Closed { .. }) && self.gate.is_none()
+        matches!(self.circuit, Circuit::Closed { .. }) && self.cooldown.is_none()
     }
 }
 
@@ -134,6 +134,6 @@ pub struct Transition {
     pub version: u64,
     /// The circuit from now on.
     pub circuit: Circuit,
-    /// The gate from now on.
-    pub gate: Option<Gate>,
+    /// The cooldown from now on.
+    pub cooldown: Option<Cooldown>,
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::claim::{ClaimFact, Owner};
+use crate::claim::{ClaimFact, ClaimHolder};
 use crate::effect::{EndpointState, Leases};
 use crate::entropy::Entropy;
 use crate::lane::{Lane, Pace, Token};
-use crate::owner::OwnerState;
 use crate::policy::Policy;
+use crate::setting::EndpointSetting;
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
 
@@ -29,7 +29,7 @@ pub enum Memory {
     Since(Timestamp),
     /// What waits was put back then, and what became of everything else follows behind: it does not know yet of every
     /// webhook that ended before.
-    Behind(Timestamp),
+    StatusesPending(Timestamp),
     /// It was lost and is not rebuilt yet: what it does not say means nothing.
     Lost,
     /// The store could not say.
@@ -46,7 +46,7 @@ pub struct Facts {
     /// What the receiver told everybody; `None` when the store could not say.
     pub endpoint: Option<EndpointState>,
     /// What the tenant decided about the endpoint.
-    pub owner: OwnerState,
+    pub setting: EndpointSetting,
     /// The lease on the endpoint.
     pub on_endpoint: LeaseFact,
     /// The lease on the domain.
@@ -72,9 +72,9 @@ impl Facts {
 
 /// The name that leases are held under: a rival for the same dispatch has another one, so that it cannot give back what
 /// is not its own (LN-1).
-pub fn lease_holder(dispatch: &Dispatch, owner: &Owner) -> String {
+pub fn lease_holder(dispatch: &Dispatch, holder: &ClaimHolder) -> String {
     let (id, number) = (dispatch.webhook.id.as_str(), dispatch.number.to_string());
-    [id, &number, &owner.0].join(":")
+    [id, &number, &holder.0].join(":")
 }
 
 /// When and where a decision is made.
@@ -115,7 +115,7 @@ impl Situation<'_> {
         match self.facts.memory {
             Memory::Since(rebuilt_at) => possible_since < rebuilt_at,
             // Whoever repeats a key makes the same webhook anew.
-            Memory::Behind(rebuilt_at) => {
+            Memory::StatusesPending(rebuilt_at) => {
                 let is_repeated = *replayed_from == 0 && webhook.idempotency_key.is_some();
                 possible_since < rebuilt_at || is_repeated
             }

@@ -134,7 +134,7 @@ pub enum Token {
 }
 
 impl Tokens {
-    /// Takes a token at `now`, or hands out a turn. Turns are an interval apart, so that who waits comes back one by one.
+    /// Takes a token at `now`, or hands out a turn. KeyedQueue are an interval apart, so that who waits comes back one by one.
     pub fn take(self, pace: Pace, now: Timestamp) -> (Self, Token) {
         let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let (interval, now_us) = (micros(pace.interval).max(1), now.as_ms().saturating_mul(1000));

@@ -7,17 +7,16 @@
 mod admit;
 mod circuit;
 mod claim;
+mod cooldown;
 mod dead_letter;
 mod effect;
 mod endpoint;
 mod entropy;
 mod facts;
-mod gate;
 mod header;
 mod id;
 mod lane;
 mod outcome;
-mod owner;
 mod policy;
 mod policy_error;
 mod rebuild;
@@ -28,6 +27,7 @@ mod retry;
 #[cfg(test)]
 mod samples;
 mod secret;
+mod setting;
 mod settle;
 mod signing;
 mod status;
@@ -36,15 +36,15 @@ mod time;
 mod trace;
 mod webhook;
 
-pub use admit::{Admission, HandBack, Permit, Probes, admit, admit_effects, undo};
+pub use admit::{Admission, Probes, Redeliver, SendPlan, admit, admit_effects, compensate};
 pub use circuit::{Circuit, CircuitAnswer, CircuitPolicy, Health};
-pub use claim::{ClaimFact, ClaimRequest, ClaimState, Duplicate, Fence, Owner};
+pub use claim::{ClaimFact, ClaimHolder, ClaimRequest, ClaimState, Duplicate, Fence};
+pub use cooldown::{Cooldown, CooldownAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD, RETRY_AFTER_MAX};
 pub use dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType, Undecodable};
 pub use effect::{Effect, EndpointReport, EndpointState, Leases, Settlement, Transition, Write};
 pub use endpoint::{Endpoint, EndpointError, URL_BYTES_MAX};
 pub use entropy::Entropy;
 pub use facts::{Facts, LeaseFact, Memory, Moment, Situation, lease_holder};
-pub use gate::{Gate, GateAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD, RETRY_AFTER_MAX};
 pub use header::{
     HEADER_BYTES_MAX, HEADERS_MAX, Header, HeaderError, HeaderReason, SealedHeader, check_headers,
     check_headers_total,
@@ -52,16 +52,16 @@ pub use header::{
 pub use id::{ConfigId, EndpointHash, IdError, WebhookId};
 pub use lane::{Lane, LanePolicy, Pace, SETTLE_MARGIN, Token, Tokens};
 pub use outcome::{Answer, EXCERPT_BYTES_MAX, FailureKind, Outcome, Verdict};
-pub use owner::{OwnerDecision, OwnerState};
 pub use policy::{InflightLimits, OnStoreFailure, Policy, ResponseBody};
 pub use policy_error::PolicyError;
-pub use rebuild::{Gates, index_entry, rebuild};
+pub use rebuild::{Cooldowns, index_entry, rebuild};
 pub use record::{DeliveryResult, Record, Topic, WaitReason, Waiting};
 pub use release::release;
 pub use release_window::{COHORT_STEP, ReleasePolicy};
 pub use retry::RetryPolicy;
 pub use secret::{Sealed, Secret};
-pub use settle::{Fate, Finished, Settled, follow_up, settle, superseded};
+pub use setting::{EndpointSetting, SettingDecision};
+pub use settle::{Disposition, Finished, Settled, follow_up, settle, superseded};
 pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, SigningKey};
 pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};
 pub use tally::{BUCKETS_PER_WINDOW, Bucket, Tally, bucket_start, recent};

@@ -56,7 +56,7 @@ pub enum ResponseBody {
 pub struct Policy {
     /// When a failed attempt is repeated.
     pub retry: RetryPolicy,
-    /// How a gate's webhooks are spread.
+    /// How a cooldown's webhooks are spread.
     pub release: ReleasePolicy,
     /// When a circuit opens and closes.
     pub circuit: CircuitPolicy,

@@ -1,18 +1,18 @@
 //! The fourth decision: what a record of the log restores of the hot state (RB-1).
 //!
-//! Order-free across keys, and repeatable: due entries keep the later dispatch, statuses, gates and decisions merge.
+//! Order-free across keys, and repeatable: due entries keep the later dispatch, statuses, cooldowns and decisions merge.
 
+use crate::cooldown::{Cooldown, CooldownAnswer};
 use crate::dead_letter::{DeadLetter, DeadLetterEntry, Position};
 use crate::effect::{EndpointReport, Settlement, Write};
-use crate::gate::{Gate, GateAnswer};
 use crate::record::{DeliveryResult, Record, Waiting};
 use crate::status::{Next, Phase, Status};
 use crate::tally::Tally;
 use crate::time::Timestamp;
 
-/// What becomes of the gates that snapshots carry.
+/// What becomes of the cooldowns that snapshots carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gates {
+pub enum Cooldowns {
     /// They were lost, and are put back unless their window has ended by then.
     Lost(Timestamp),
     /// The store was not lost, and knows more of them than a snapshot does, so whether a probe has opened one. Those that
@@ -21,57 +21,57 @@ pub enum Gates {
 }
 
 /// What one record restores. `position` is where it stands; records that restore nothing give nothing.
-pub fn rebuild(record: Record, position: Position, gates: Gates) -> Vec<Write> {
+pub fn rebuild(record: Record, position: Position, cooldowns: Cooldowns) -> Vec<Write> {
     match record {
-        Record::Waiting(waiting) => waits(waiting, gates),
+        Record::Waiting(waiting) => waits(waiting, cooldowns),
         Record::Tombstone(id, through) => vec![Write::Unschedule(id, through)],
-        Record::Owner(decision) => vec![Write::Decide(decision)],
+        Record::Setting(decision) => vec![Write::Decide(decision)],
         Record::Result(result) => vec![finished(result)],
-        Record::DeadLetter(letter) => vec![Write::Index(index_entry(&letter, position))],
+        Record::DeadLetter(dead_letter) => vec![Write::Index(index_entry(&dead_letter, position))],
         Record::Dispatch(..) | Record::Undecodable(_) => Vec::new(),
     }
 }
 
 /// The index entry of a dead letter that stands at `position`.
-pub fn index_entry(letter: &DeadLetter, position: Position) -> DeadLetterEntry {
-    let webhook = &letter.dispatch.webhook;
+pub fn index_entry(dead_letter: &DeadLetter, position: Position) -> DeadLetterEntry {
+    let webhook = &dead_letter.dispatch.webhook;
     DeadLetterEntry {
         id: webhook.id.clone(),
         config_id: webhook.config_id.clone(),
         endpoint: webhook.endpoint.hash().clone(),
-        reason_type: letter.reason_type,
-        at: letter.at,
+        reason_type: dead_letter.reason_type,
+        at: dead_letter.at,
         position,
     }
 }
 
-fn waits(waiting: Waiting, gates: Gates) -> Vec<Write> {
+fn waits(waiting: Waiting, cooldowns: Cooldowns) -> Vec<Write> {
     let status = Write::Merge(waiting_status(&waiting));
-    let gate = waiting.gate.filter(|gate| gates.lack(gate)).map(|gate| {
+    let cooldown = waiting.cooldown.filter(|cooldown| cooldowns.lack(cooldown)).map(|cooldown| {
         Write::Report(EndpointReport {
             endpoint: waiting.dispatch.webhook.endpoint.clone(),
             bucket: Timestamp::EPOCH,
             keep_since: Timestamp::EPOCH,
             tally: Tally::default(),
-            gate: Some(gate),
+            cooldown: Some(cooldown),
         })
     });
     let webhook = &waiting.dispatch.webhook;
-    let parked = waiting.reason.is_parked();
-    // A tombstone cannot tell where its webhook was parked; the snapshot of its resumption, which comes before it, can.
-    let resumed = (!parked).then(|| {
+    let held = waiting.reason.is_held();
+    // A tombstone cannot tell where its webhook was held; the snapshot of its resumption, which comes before it, can.
+    let resumed = (!held).then(|| {
         let (hash, config) = (webhook.endpoint.hash().clone(), webhook.config_id.clone());
-        Write::Unpark(hash, config, webhook.id.clone(), waiting.dispatch.number)
+        Write::Unhold(hash, config, webhook.id.clone(), waiting.dispatch.number)
     });
-    let kept = if parked { Write::Park(waiting) } else { Write::Schedule(waiting) };
-    [resumed, Some(kept), Some(status), gate].into_iter().flatten().collect()
+    let kept = if held { Write::Hold(waiting) } else { Write::Schedule(waiting) };
+    [resumed, Some(kept), Some(status), cooldown].into_iter().flatten().collect()
 }
 
-impl Gates {
-    fn lack(self, gate: &Gate) -> bool {
+impl Cooldowns {
+    fn lack(self, cooldown: &Cooldown) -> bool {
         match self {
-            Self::Lost(now) => gate.answer(now) != GateAnswer::Open,
-            Self::Known(until) => gate.answer(until) == GateAnswer::Closed,
+            Self::Lost(now) => cooldown.answer(now) != CooldownAnswer::Over,
+            Self::Known(until) => cooldown.answer(until) == CooldownAnswer::Holding,
         }
     }
 }
@@ -83,7 +83,7 @@ fn waiting_status(waiting: &Waiting) -> Status {
     let settled = dispatch.number.saturating_sub(1);
     Status {
         life: dispatch.replayed_from,
-        phase: if waiting.reason.is_parked() { Phase::Parked } else { Phase::Waiting },
+        phase: if waiting.reason.is_held() { Phase::Held } else { Phase::Waiting },
         attempts: dispatch.attempt.saturating_sub(1),
         next: Some(Next { due: waiting.due, attempt: dispatch.attempt }),
         ..Status::pending(webhook.id.clone(), webhook.config_id.clone(), settled, webhook.created_at)
@@ -102,22 +102,22 @@ mod tests {
     use crate::record::WaitReason;
     use crate::samples::Scene;
 
-    fn restores_gate(gate: Gate, gates: Gates) -> bool {
-        let (dispatch, reason) = (Scene::new().dispatch, WaitReason::Gate);
-        let waiting = Waiting { dispatch, lane: Lane::Fast, due: gate.opens_at, reason, gate: Some(gate) };
-        let writes = rebuild(Record::Waiting(waiting), Position::default(), gates);
+    fn restores_cooldown(cooldown: Cooldown, cooldowns: Cooldowns) -> bool {
+        let (dispatch, reason) = (Scene::new().dispatch, WaitReason::Cooldown);
+        let waiting = Waiting { dispatch, lane: Lane::Fast, due: cooldown.ends_at, reason, cooldown: Some(cooldown) };
+        let writes = rebuild(Record::Waiting(waiting), Position::default(), cooldowns);
         assert!(writes.iter().any(|write| matches!(write, Write::Schedule(_))), "RB-1: what waits is put back");
-        writes.iter().any(|write| matches!(write, Write::Report(report) if report.gate == Some(gate)))
+        writes.iter().any(|write| matches!(write, Write::Report(report) if report.cooldown == Some(cooldown)))
     }
 
     #[test]
-    fn a_lost_gate_is_put_back_until_its_window_ends() {
+    fn a_lost_cooldown_is_put_back_until_its_window_ends() {
         let at = Timestamp::from_ms;
-        let gate = Gate::new(at(100), at(150));
-        assert!(restores_gate(gate, Gates::Lost(at(99))));
-        assert!(restores_gate(gate, Gates::Lost(at(149))), "nobody knows of its probe any more");
-        assert!(!restores_gate(gate, Gates::Lost(at(150))), "history");
-        assert!(restores_gate(gate, Gates::Known(at(99))), "no probe was let through yet");
-        assert!(!restores_gate(gate, Gates::Known(at(100))), "a probe may have opened it");
+        let cooldown = Cooldown::new(at(100), at(150));
+        assert!(restores_cooldown(cooldown, Cooldowns::Lost(at(99))));
+        assert!(restores_cooldown(cooldown, Cooldowns::Lost(at(149))), "nobody knows of its probe any more");
+        assert!(!restores_cooldown(cooldown, Cooldowns::Lost(at(150))), "history");
+        assert!(restores_cooldown(cooldown, Cooldowns::Known(at(99))), "no probe was let through yet");
+        assert!(!restores_cooldown(cooldown, Cooldowns::Known(at(100))), "a probe may have opened it");
     }
 }

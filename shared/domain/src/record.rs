@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use crate::cooldown::Cooldown;
 use crate::dead_letter::{DeadLetter, Undecodable};
-use crate::gate::Gate;
 use crate::id::{EndpointHash, WebhookId};
 use crate::lane::Lane;
-use crate::owner::OwnerDecision;
+use crate::setting::SettingDecision;
 use crate::status::{Attempt, Status};
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
@@ -17,7 +17,7 @@ pub enum WaitReason {
     /// An attempt failed.
     Retry,
     /// Its endpoint asked for rest.
-    Gate,
+    Cooldown,
     /// Its endpoint's circuit is open or half-open.
     Circuit,
     /// Too many requests are under way to its endpoint or domain.
@@ -39,7 +39,7 @@ impl WaitReason {
     pub const fn code(self) -> &'static str {
         match self {
             Self::Retry => "retry",
-            Self::Gate => "gate",
+            Self::Cooldown => "cooldown",
             Self::Circuit => "circuit",
             Self::Busy => "busy",
             Self::Pace => "pace",
@@ -53,7 +53,7 @@ impl WaitReason {
     /// Every reason, for parsers.
     pub const ALL: [Self; 9] = [
         Self::Retry,
-        Self::Gate,
+        Self::Cooldown,
         Self::Circuit,
         Self::Busy,
         Self::Pace,
@@ -64,24 +64,24 @@ impl WaitReason {
     ];
 
     /// Whether the webhook waits for its owner, not for a time.
-    pub const fn is_parked(self) -> bool {
+    pub const fn is_held(self) -> bool {
         matches!(self, Self::Paused | Self::Disabled)
     }
 }
 
-/// A webhook that waits: the value of `howk.state`, and of the due set and the parked list.
+/// A webhook that waits: the value of `howk.state`, and of the due set and the held list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// The dispatch to hand over.
     pub dispatch: Dispatch,
     /// The lane to hand it to.
     pub lane: Lane,
-    /// When; for a parked one, since when.
+    /// When; for a held one, since when.
     pub due: Timestamp,
     /// What it waits for.
     pub reason: WaitReason,
-    /// Its endpoint's gate, as last seen.
-    pub gate: Option<Gate>,
+    /// Its endpoint's cooldown, as last seen.
+    pub cooldown: Option<Cooldown>,
 }
 
 /// One finished attempt: the value of `howk.results`, also the feed for analytics.
@@ -125,7 +125,7 @@ pub enum Record {
     /// `howk.state`, null value: this webhook waits no more, up to the dispatch named.
     Tombstone(WebhookId, u64),
     /// `howk.state`: an owner's decision, the active state included, so that the last one always wins.
-    Owner(OwnerDecision),
+    Setting(SettingDecision),
 }
 
 /// The topics of the log, by what they carry.
@@ -174,7 +174,7 @@ impl Record {
             Self::Dispatch(lane, _) => Topic::of_lane(*lane),
             Self::Result(_) => Topic::Results,
             Self::DeadLetter(_) | Self::Undecodable(_) => Topic::DeadLetter,
-            Self::Waiting(_) | Self::Tombstone(..) | Self::Owner(_) => Topic::State,
+            Self::Waiting(_) | Self::Tombstone(..) | Self::Setting(_) => Topic::State,
         }
     }
 
@@ -183,13 +183,13 @@ impl Record {
         match self {
             Self::Dispatch(_, dispatch) => dispatch.webhook.config_id.to_string(),
             Self::Result(result) => result.status.id.to_string(),
-            Self::DeadLetter(letter) => letter.dispatch.webhook.id.to_string(),
+            Self::DeadLetter(dead_letter) => dead_letter.dispatch.webhook.id.to_string(),
             Self::Undecodable(found) => {
                 format!("{}/{}/{}", found.topic, found.position.partition, found.position.offset)
             }
             Self::Waiting(waiting) => waiting.dispatch.webhook.id.to_string(),
             Self::Tombstone(id, _) => id.to_string(),
-            Self::Owner(decision) => format!("owner/{}/{}", decision.endpoint, decision.config_id),
+            Self::Setting(decision) => format!("setting/{}/{}", decision.endpoint, decision.config_id),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The jittered release window: how the webhooks of a gate are spread once the endpoint takes work again.
+//! The jittered release window: how the webhooks of a cooldown are spread once the endpoint takes work again.
 
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::gate::{Gate, RETRY_AFTER_MAX};
+use crate::cooldown::{Cooldown, RETRY_AFTER_MAX};
 use crate::id::ConfigId;
 use crate::policy_error::{PolicyError, broken};
 use crate::time::Timestamp;
@@ -14,7 +14,7 @@ pub const COHORT_STEP: Duration = Duration::from_secs(10);
 /// The shortest window: a `Retry-After` of 0 or 1 s must still be spread.
 const WINDOW_MIN: Duration = Duration::from_secs(1);
 
-/// How a gate's webhooks are spread.
+/// How a cooldown's webhooks are spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReleasePolicy {
     window: f64,
@@ -37,12 +37,12 @@ impl ReleasePolicy {
         Ok(Self { window, cohorts })
     }
 
-    /// The gate that an endpoint's `Retry-After` of `asked` sets, counted from `now`.
-    pub fn gate(&self, asked: Duration, now: Timestamp) -> Gate {
+    /// The cooldown that an endpoint's `Retry-After` of `asked` sets, counted from `now`.
+    pub fn cooldown(&self, asked: Duration, now: Timestamp) -> Cooldown {
         let asked = asked.min(RETRY_AFTER_MAX);
         let width = asked.mul_f64(self.window - 1.0).max(WINDOW_MIN);
-        let opens_at = now.plus(asked);
-        Gate::new(opens_at, opens_at.plus(width))
+        let ends_at = now.plus(asked);
+        Cooldown::new(ends_at, ends_at.plus(width))
     }
 
     /// How long after the first cohort this tenant's cohort begins.
@@ -75,18 +75,18 @@ mod tests {
         ) {
             let policy = ReleasePolicy::default();
             let now = Timestamp::from_ms(now);
-            let gate = policy.gate(Duration::from_millis(asked), now);
+            let cooldown = policy.cooldown(Duration::from_millis(asked), now);
             let seen = now.plus(Duration::from_millis(late));
-            let at = gate.release_at(seen, Entropy::new(bits));
+            let at = cooldown.release_at(seen, Entropy::new(bits));
             prop_assert!(at >= now.plus(Duration::from_millis(asked)) && at >= seen);
-            prop_assert!(at <= gate.window_end.max(seen));
+            prop_assert!(at <= cooldown.window_end.max(seen));
         }
     }
 
     #[test]
     fn an_absurd_retry_after_counts_as_seven_days() {
-        let gate = ReleasePolicy::default().gate(Duration::from_secs(u64::MAX), Timestamp::EPOCH);
-        assert_eq!(gate.opens_at, Timestamp::EPOCH.plus(RETRY_AFTER_MAX));
+        let cooldown = ReleasePolicy::default().cooldown(Duration::from_secs(u64::MAX), Timestamp::EPOCH);
+        assert_eq!(cooldown.ends_at, Timestamp::EPOCH.plus(RETRY_AFTER_MAX));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! When a failed attempt is repeated.
 //!
-//! `settle` calls it. It knows nothing of gates: a `Retry-After` is a floor that `settle` lays under this (RT-1).
+//! `settle` calls it. It knows nothing of cooldowns: a `Retry-After` is a floor that `settle` lays under this (RT-1).
 
 use std::time::Duration;
 

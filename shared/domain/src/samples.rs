@@ -10,9 +10,9 @@ use crate::entropy::Entropy;
 use crate::facts::{Facts, LeaseFact, Memory, Moment, Situation};
 use crate::id::{ConfigId, WebhookId};
 use crate::lane::{Lane, Token};
-use crate::owner::OwnerState;
 use crate::policy::Policy;
 use crate::record::{Record, Waiting};
+use crate::setting::EndpointSetting;
 use crate::time::Timestamp;
 use crate::webhook::{Dispatch, Payload, PayloadKind, Webhook};
 
@@ -43,7 +43,7 @@ impl Scene {
             memory: Memory::Since(Timestamp::EPOCH),
             claim: ClaimFact::Taken { fence: FENCE, takeover: false },
             endpoint: Some(EndpointState { version: 3, ..EndpointState::default() }),
-            owner: OwnerState::Active,
+            setting: EndpointSetting::Active,
             on_endpoint: LeaseFact::Taken,
             on_domain: LeaseFact::Unlimited,
             token: Token::Free,
@@ -104,20 +104,20 @@ pub(crate) fn word(effect: &Effect) -> &'static str {
         Effect::Publish(Record::Dispatch(Lane::Fast, _)) => "publish to fast",
         Effect::Publish(Record::Dispatch(Lane::Slow, _)) => "publish to slow",
         Effect::Publish(Record::Result(_)) => "publish result",
-        Effect::Publish(Record::DeadLetter(_)) => "publish letter",
+        Effect::Publish(Record::DeadLetter(_)) => "publish dead letter",
         Effect::Publish(Record::Undecodable(_)) => "publish undecodable",
         Effect::Publish(Record::Waiting(_)) => "publish waiting",
         Effect::Publish(Record::Tombstone(..)) => "publish tombstone",
-        Effect::Publish(Record::Owner(_)) => "publish owner",
+        Effect::Publish(Record::Setting(_)) => "publish setting",
         Effect::Write(Write::Schedule(_)) => "schedule",
         Effect::Write(Write::Unschedule(..)) => "unschedule",
-        Effect::Write(Write::Park(_)) => "park",
-        Effect::Write(Write::Unpark(..)) => "unpark",
+        Effect::Write(Write::Hold(_)) => "hold",
+        Effect::Write(Write::Unhold(..)) => "unhold",
         Effect::Write(Write::Settle(_)) => "settle",
         Effect::Write(Write::Unclaim(..)) => "unclaim",
         Effect::Write(Write::Merge(_)) => "merge",
         Effect::Write(Write::Report(_)) => "report",
-        Effect::Write(Write::Release(_)) => "release",
+        Effect::Write(Write::GiveBack(_)) => "release",
         Effect::Write(Write::Decide(_)) => "decide",
         Effect::Write(Write::Index(_)) => "index",
     }
@@ -127,7 +127,7 @@ pub(crate) fn words(effects: &[Effect]) -> Vec<&'static str> {
     effects.iter().map(word).collect()
 }
 
-/// Durable first, hot state second, forgetting last. A letter is forgotten before it is found, so its list begins again
+/// Durable first, hot state second, forgetting last. A dead letter is forgotten before it is found, so its list begins again
 /// there. An owner's decision that follows an end begins it once more: it must not meet an unsettled dispatch.
 pub(crate) fn assert_order(effects: &[Effect]) {
     let rank = |effect: &Effect| match effect {
@@ -136,10 +136,10 @@ pub(crate) fn assert_order(effects: &[Effect]) {
         Effect::Write(_) => 1,
     };
     let index = effects.iter().position(|effect| word(effect) == "index");
-    let (letter, rest) = effects.split_at(index.unwrap_or(0));
-    let decision = rest.iter().position(|effect| word(effect) == "publish owner");
+    let (dead_letter, rest) = effects.split_at(index.unwrap_or(0));
+    let decision = rest.iter().position(|effect| word(effect) == "publish setting");
     let (end, decision) = rest.split_at(decision.unwrap_or(rest.len()));
-    for list in [letter, end, decision] {
+    for list in [dead_letter, end, decision] {
         assert!(list.is_sorted_by_key(rank), "{:?}", words(effects));
     }
 }
@@ -148,7 +148,7 @@ pub(crate) fn assert_order(effects: &[Effect]) {
 pub(crate) fn waiting(effects: &[Effect]) -> Waiting {
     let mut found = effects.iter().filter_map(|effect| {
         if let Effect::Publish(Record::Waiting(waiting))
-        | Effect::Write(Write::Schedule(waiting) | Write::Park(waiting)) = effect
+        | Effect::Write(Write::Schedule(waiting) | Write::Hold(waiting)) = effect
         {
             Some(waiting)
         } else {

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use crate::admit::Permit;
+use crate::admit::SendPlan;
 use crate::circuit::{Circuit, Health};
+use crate::cooldown::{Cooldown, CooldownAnswer};
 use crate::effect::{Effect, EndpointReport, EndpointState, Transition, Write};
 use crate::facts::Situation;
-use crate::gate::{Gate, GateAnswer};
 use crate::outcome::{Outcome, Verdict};
 use crate::record::{DeliveryResult, Record};
 use crate::status::{Attempt, Phase, Status};
@@ -27,7 +27,7 @@ pub struct Finished<'a> {
     /// What was decided on.
     pub situation: Situation<'a>,
     /// The leave that was given.
-    pub permit: Permit,
+    pub plan: SendPlan,
     /// What the endpoint did.
     pub outcome: &'a Outcome,
     /// When it was over; it began at the situation's moment.
@@ -36,7 +36,7 @@ pub struct Finished<'a> {
 
 /// What becomes of the webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum Disposition {
     /// Done.
     Delivered,
     /// Another attempt at its time.
@@ -53,15 +53,15 @@ pub enum Fate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
     /// What becomes of the webhook.
-    pub fate: Fate,
+    pub disposition: Disposition,
     /// What to do, in order.
     pub effects: Vec<Effect>,
 }
 
-/// Turns an outcome into effects.
+/// KeyedQueue an outcome into effects.
 pub fn settle(finished: &Finished<'_>) -> Settled {
-    let fate = finished.fate();
-    Settled { fate, effects: effects::of(finished, fate) }
+    let disposition = finished.disposition();
+    Settled { disposition, effects: effects::of(finished, disposition) }
 }
 
 /// What is left of giving a webhook up when `known` says that another owner settled its dispatch, which it can once the claim
@@ -70,8 +70,9 @@ pub fn superseded(finished: &Finished<'_>, known: &Status) -> Option<Settled> {
     let number = finished.situation.dispatch.number;
     // That it is dead may be what this owner said itself; and another one that says the same says all.
     let is_dead = known.phase == Phase::Dead && known.dispatch == number;
-    let fate = Fate::Superseded;
-    (known.settled() >= number && !is_dead).then(|| Settled { fate, effects: effects::of(finished, fate) })
+    let disposition = Disposition::Superseded;
+    (known.settled() >= number && !is_dead)
+        .then(|| Settled { disposition, effects: effects::of(finished, disposition) })
 }
 
 /// The change of the endpoint's state that is due after its writes left it as `state`; `None` when none is.
@@ -83,13 +84,13 @@ pub fn follow_up(finished: &Finished<'_>, state: &EndpointState) -> Option<Trans
     } else {
         policy.after_count(state.circuit, &state.buckets, finished.ended_at)
     };
-    let gate = state.gate.and_then(|gate| finished.gate_after(gate));
+    let cooldown = state.cooldown.and_then(|cooldown| finished.cooldown_after(cooldown));
     let circuit = circuit.unwrap_or(state.circuit);
-    (circuit != state.circuit || gate != state.gate).then(|| Transition {
+    (circuit != state.circuit || cooldown != state.cooldown).then(|| Transition {
         endpoint: finished.situation.dispatch.webhook.endpoint.clone(),
         version: state.version,
         circuit,
-        gate,
+        cooldown,
     })
 }
 
@@ -104,7 +105,7 @@ impl Finished<'_> {
 
     /// Whether the fast lane's short timeout cut the request off.
     fn was_cut_short(&self) -> bool {
-        self.outcome.is_timeout() && self.permit.timeout < self.situation.policy.lanes.full_timeout()
+        self.outcome.is_timeout() && self.plan.timeout < self.situation.policy.lanes.full_timeout()
     }
 
     /// What the outcome says about the endpoint; a caller's bad payload says nothing against it, and neither does a status
@@ -119,13 +120,13 @@ impl Finished<'_> {
     }
 
     /// The rest that this answer asks for, as a window.
-    fn rest(&self) -> Option<Gate> {
+    fn rest(&self) -> Option<Cooldown> {
         let asked = self.outcome.retry_after()?;
-        Some(self.situation.policy.release.gate(asked, self.ended_at))
+        Some(self.situation.policy.release.cooldown(asked, self.ended_at))
     }
 
-    /// The gate that the endpoint asks of everybody.
-    fn new_gate(&self) -> Option<Gate> {
+    /// The cooldown that the endpoint asks of everybody.
+    fn new_cooldown(&self) -> Option<Cooldown> {
         self.rest().filter(|_| self.outcome.verdict(&[]) == Verdict::Retryable)
     }
 
@@ -135,32 +136,32 @@ impl Finished<'_> {
             Circuit::HalfOpen { probe_until, .. } => probe_until,
             Circuit::Closed { .. } | Circuit::Open { .. } => None,
         };
-        self.permit.probes.circuit && until == Some(self.situation.lease_until())
+        self.plan.probes.circuit && until == Some(self.situation.lease_until())
     }
 
-    /// The gate from now on: a successful probe opens it for everybody, a failed one makes room for the next, and one
+    /// The cooldown from now on: a successful probe opens it for everybody, a failed one makes room for the next, and one
     /// that has opened by itself is forgotten.
-    fn gate_after(&self, gate: Gate) -> Option<Gate> {
-        let ours = self.permit.probes.gate && gate.probe_until == Some(self.situation.lease_until());
-        if gate.answer(self.ended_at) == GateAnswer::Open || (ours && self.health() == Health::Good) {
+    fn cooldown_after(&self, cooldown: Cooldown) -> Option<Cooldown> {
+        let ours = self.plan.probes.cooldown && cooldown.probe_until == Some(self.situation.lease_until());
+        if cooldown.answer(self.ended_at) == CooldownAnswer::Over || (ours && self.health() == Health::Good) {
             return None;
         }
-        Some(if ours { Gate { probe_until: None, ..gate } } else { gate })
+        Some(if ours { Cooldown { probe_until: None, ..cooldown } } else { cooldown })
     }
 
-    fn fate(&self) -> Fate {
+    fn disposition(&self) -> Disposition {
         use crate::dead_letter::ReasonType;
         match self.verdict() {
-            Verdict::Delivered => Fate::Delivered,
-            Verdict::Gone => Fate::DeadLettered(ReasonType::Gone),
-            Verdict::Unrecoverable => Fate::DeadLettered(ReasonType::Unrecoverable),
-            Verdict::AddressRefused => Fate::DeadLettered(ReasonType::AddressRefused),
-            Verdict::Retryable if self.outcome.lacks_key() => Fate::Retried(self.asked_for_its_key_at()),
+            Verdict::Delivered => Disposition::Delivered,
+            Verdict::Gone => Disposition::DeadLettered(ReasonType::Gone),
+            Verdict::Unrecoverable => Disposition::DeadLettered(ReasonType::Unrecoverable),
+            Verdict::AddressRefused => Disposition::DeadLettered(ReasonType::AddressRefused),
+            Verdict::Retryable if self.outcome.lacks_key() => Disposition::Retried(self.asked_for_its_key_at()),
             Verdict::Retryable if self.situation.dispatch.is_last_attempt() => {
-                Fate::DeadLettered(ReasonType::Exhausted)
+                Disposition::DeadLettered(ReasonType::Exhausted)
             }
-            Verdict::Retryable if self.was_cut_short() => Fate::MovedToSlowLane,
-            Verdict::Retryable => Fate::Retried(self.retry_at()),
+            Verdict::Retryable if self.was_cut_short() => Disposition::MovedToSlowLane,
+            Verdict::Retryable => Disposition::Retried(self.retry_at()),
         }
     }
 
@@ -174,11 +175,11 @@ impl Finished<'_> {
     fn retry_at(&self) -> Timestamp {
         let Situation { dispatch, policy, moment, .. } = self.situation;
         let backoff = self.ended_at.plus(policy.retry.delay(dispatch.attempt, moment.entropy));
-        let release = self.rest().map_or(backoff, |gate| {
+        let release = self.rest().map_or(backoff, |cooldown| {
             let cohort = policy.release.cohort_delay(&dispatch.webhook.config_id);
-            gate.release_at(self.ended_at, moment.entropy).plus(cohort)
+            cooldown.release_at(self.ended_at, moment.entropy).plus(cohort)
         });
-        let reopens = self.permit.probes.circuit && self.health() == Health::Bad;
+        let reopens = self.plan.probes.circuit && self.health() == Health::Bad;
         let recovery = if reopens { self.ended_at.plus(policy.circuit.recovery_timeout()) } else { backoff };
         backoff.max(release).max(recovery)
     }
@@ -198,7 +199,7 @@ impl Finished<'_> {
                 successes: u32::from(health == Health::Good),
                 slow: u32::from(self.was_cut_short() || policy.lanes.is_slow(self.took())),
             },
-            gate: self.new_gate(),
+            cooldown: self.new_cooldown(),
         }
     }
 
@@ -207,7 +208,7 @@ impl Finished<'_> {
         Attempt {
             number: dispatch.attempt,
             dispatch: dispatch.number,
-            cause: self.permit.cause,
+            cause: self.plan.cause,
             at: moment.now,
             took: self.took(),
             status: self.outcome.status(),
@@ -225,9 +226,9 @@ impl Finished<'_> {
         }))
     }
 
-    fn report_and_release(&self) -> [Effect; 2] {
+    fn report_and_give_back(&self) -> [Effect; 2] {
         let leases = self.situation.facts.leases(self.situation.dispatch, None);
-        [Effect::Write(Write::Report(self.report())), Effect::Write(Write::Release(leases))]
+        [Effect::Write(Write::Report(self.report())), Effect::Write(Write::GiveBack(leases))]
     }
 }
 

@@ -23,7 +23,7 @@ pub enum Phase {
     /// Settled; the next dispatch has a due time.
     Waiting,
     /// Settled; the next dispatch waits for the owner to resume the endpoint.
-    Parked,
+    Held,
     /// Settled for good: dead-lettered.
     Dead,
     /// Settled for good: a 2xx.
@@ -62,7 +62,7 @@ pub struct Status {
     pub phase: Phase,
     /// Requests made so far in this life.
     pub attempts: u32,
-    /// What follows, while waiting or parked.
+    /// What follows, while waiting or held.
     pub next: Option<Next>,
     /// When the last request began.
     pub last_attempt_at: Option<Timestamp>,
@@ -183,8 +183,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_status() -> impl Strategy<Value = Status> {
-        let phases =
-            [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Parked, Phase::Dead, Phase::Delivered];
+        let phases = [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Held, Phase::Dead, Phase::Delivered];
         (0_u64..2, 1_u64..4, 0_usize..6, 0_u64..3, proptest::option::of(200_u16..203)).prop_map(
             move |(life, dispatch, phase, at, last_status)| Status {
                 life,

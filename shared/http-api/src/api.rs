@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use delivery::dead_letters::DeadLetterDesk;
-use delivery::endpoints::EndpointDesk;
+use delivery::dead_letters::DeadLetterService;
+use delivery::endpoints::EndpointService;
 use delivery::enqueue::Enqueue;
 use delivery::ports::log::Log;
 use delivery::ports::recovery::Recovery;
@@ -24,9 +24,9 @@ pub struct Api {
     /// Hourly statistics.
     pub stats: Arc<dyn Stats>,
     /// Lists and replays dead letters.
-    pub dead_letters: DeadLetterDesk,
+    pub dead_letters: DeadLetterService,
     /// Shows endpoints and takes their owners' decisions.
-    pub endpoints: EndpointDesk,
+    pub endpoints: EndpointService,
     /// What health routes ask.
     pub health: Health,
     /// The time.

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use delivery::{Fault, FaultKind};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::{Mistake, Refusal};
+use wire::http::{RequestError, ValidationError};
 
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
@@ -99,7 +99,7 @@ impl Problem {
     }
 
     /// 422: fields break their rules.
-    pub(crate) fn invalid(mistakes: Vec<Mistake>) -> Self {
+    pub(crate) fn invalid(mistakes: Vec<ValidationError>) -> Self {
         let problem =
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "urn:howk:problem:validation", "The request breaks a rule");
         problem.naming(mistakes)
@@ -107,7 +107,7 @@ impl Problem {
 
     /// 422: one field breaks its rule.
     pub(crate) fn invalid_field(field: &str, message: impl Into<String>) -> Self {
-        Self::invalid(vec![Mistake { field: field.to_owned(), message: message.into() }])
+        Self::invalid(vec![ValidationError { field: field.to_owned(), message: message.into() }])
     }
 
     /// 422: the address policy refuses the endpoint that stands at `field`.
@@ -117,7 +117,7 @@ impl Problem {
             "urn:howk:problem:address_refused",
             "Webhooks are not sent to this address",
         );
-        problem.naming(vec![Mistake { field, message: reason }])
+        problem.naming(vec![ValidationError { field, message: reason }])
     }
 
     /// 422: the webhook wants a script and there is none.
@@ -127,7 +127,8 @@ impl Problem {
             "urn:howk:problem:script_required",
             "A script is required and there is none",
         );
-        problem.naming(vec![Mistake { field, message: format!("no script is configured for \"{config_id}\"") }])
+        problem
+            .naming(vec![ValidationError { field, message: format!("no script is configured for \"{config_id}\"") }])
     }
 
     /// 422: no webhook of a batch was accepted; the answer lists why, one by one.
@@ -135,24 +136,27 @@ impl Problem {
         Self::invalid(Vec::new()).detailed("no webhook of the batch was accepted; each has its error")
     }
 
-    fn naming(self, mistakes: Vec<Mistake>) -> Self {
+    fn naming(self, mistakes: Vec<ValidationError>) -> Self {
         let detail = match mistakes.as_slice() {
             [mistake] if mistake.field.is_empty() => format!("the body {}", mistake.message),
             [mistake] => format!("{}: {}", mistake.field, mistake.message),
             mistakes => format!("{} fields break a rule; errors lists them", mistakes.len()),
         };
-        let errors = mistakes.into_iter().map(|Mistake { field, message }| FieldProblem { field, message }).collect();
+        let errors =
+            mistakes.into_iter().map(|ValidationError { field, message }| FieldProblem { field, message }).collect();
         Self { errors, ..self.detailed(detail) }
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<RequestError> for Problem {
+    fn from(refusal: RequestError) -> Self {
         match refusal {
-            Refusal::Malformed { line: 0, detail, .. } => Self::malformed(detail),
+            RequestError::Malformed { line: 0, detail, .. } => Self::malformed(detail),
             // serde_json's text ends with the place.
-            Refusal::Malformed { detail, .. } => Self::malformed(format!("the body is not valid JSON: {detail}")),
-            Refusal::Invalid(mistakes) => Self::invalid(mistakes),
+            RequestError::Malformed { detail, .. } => {
+                Self::malformed(format!("the body is not valid JSON: {detail}"))
+            }
+            RequestError::Invalid(mistakes) => Self::invalid(mistakes),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The parameters of a query string.
 
 use url::form_urlencoded;
-use wire::http::Mistake;
+use wire::http::ValidationError;
 
 use crate::problem::Problem;
 
@@ -22,9 +22,9 @@ impl Query {
         for (name, value) in form_urlencoded::parse(raw.unwrap_or_default().as_bytes()) {
             if !known.contains(&name.as_ref()) {
                 let message = format!("is not a known parameter; known are {}", known.join(", "));
-                mistakes.push(Mistake { field: name.chars().take(64).collect(), message });
+                mistakes.push(ValidationError { field: name.chars().take(64).collect(), message });
             } else if query.get(&name).is_some() {
-                mistakes.push(Mistake { field: name.into_owned(), message: "is given twice".to_owned() });
+                mistakes.push(ValidationError { field: name.into_owned(), message: "is given twice".to_owned() });
             } else {
                 query.0.push((name.into_owned(), value.into_owned()));
             }
@@ -39,10 +39,10 @@ impl Query {
     }
 
     /// The parameter `limit`. Bounds: 1 to [`LIMIT_MAX`].
-    pub(crate) fn limit(&self) -> Result<usize, Mistake> {
+    pub(crate) fn limit(&self) -> Result<usize, ValidationError> {
         let Some(text) = self.get("limit") else { return Ok(LIMIT_DEFAULT) };
         let number = text.parse().ok().filter(|number| (1..=LIMIT_MAX).contains(number));
         let message = || format!("must be a whole number from 1 to {LIMIT_MAX}");
-        number.ok_or_else(|| Mistake { field: "limit".to_owned(), message: message() })
+        number.ok_or_else(|| ValidationError { field: "limit".to_owned(), message: message() })
     }
 }

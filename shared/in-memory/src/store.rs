@@ -60,13 +60,13 @@ impl MemoryStore {
         match write {
             Write::Schedule(waiting) => self.due.lock().put(waiting),
             Write::Unschedule(id, through) => self.due.lock().take_out(&id, through),
-            Write::Park(waiting) => self.endpoints.park(waiting),
-            Write::Unpark(hash, config, id, through) => self.endpoints.unpark(&hash, &config, (&id, through)),
+            Write::Hold(waiting) => self.endpoints.hold(waiting),
+            Write::Unhold(hash, config, id, through) => self.endpoints.unhold(&hash, &config, (&id, through)),
             Write::Settle(settlement) => self.webhooks.settle(settlement),
             Write::Unclaim(id, fence) => self.webhooks.unclaim(&id, fence),
             Write::Merge(status) => self.webhooks.merge(status),
             Write::Report(report) => return self.endpoints.report(&report),
-            Write::Release(leases) => self.endpoints.release(&leases),
+            Write::GiveBack(leases) => self.endpoints.release(&leases),
             Write::Decide(decision) => self.endpoints.decide(&decision),
             Write::Index(entry) => self.dead.lock().put(entry),
         }

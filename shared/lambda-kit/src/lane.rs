@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use delivery::batch::{Batch, Worked};
+use delivery::batch::{Batch, Completion};
 use delivery::deliver::Invocation;
 use delivery::ports::log::LogRecord;
-use domain::{Lane, Owner, Position, Timestamp, Topic};
+use domain::{ClaimHolder, Lane, Position, Timestamp, Topic};
 use settings::Settings;
 use wire::Unreadable;
 use wire::lambda::{BatchResponse, EventPartition, KafkaEvent};
@@ -91,18 +91,18 @@ impl LaneHandler {
         }
     }
 
-    async fn answer(&self, worked: Worked) -> Result<BatchResponse, Failure> {
+    async fn answer(&self, worked: Completion) -> Result<BatchResponse, Failure> {
         match (worked, self.partial_responses) {
-            (Worked::Off, _) => Ok(BatchResponse::default()),
-            (Worked::Late(rest) | Worked::Failed(rest, _), PartialResponses::Taken) => {
+            (Completion::Complete, _) => Ok(BatchResponse::default()),
+            (Completion::DeadlineReached(rest) | Completion::Failed(rest, _), PartialResponses::Taken) => {
                 let positions: Vec<Position> = rest.iter().map(|record| record.position).collect();
                 Ok(BatchResponse::failed(&self.topic, &positions))
             }
-            (Worked::Late(rest), PartialResponses::NotTaken) => {
-                self.batch.hand_back(rest).await?;
+            (Completion::DeadlineReached(rest), PartialResponses::NotTaken) => {
+                self.batch.republish(rest).await?;
                 Ok(BatchResponse::default())
             }
-            (Worked::Failed(_, fault), PartialResponses::NotTaken) => Err(fault.into()),
+            (Completion::Failed(_, fault), PartialResponses::NotTaken) => Err(fault.into()),
         }
     }
 }
@@ -112,14 +112,14 @@ impl Handler for LaneHandler {
 
     async fn handle(&self, event: &str, invoked: Invoked) -> Result<BatchResponse, Failure> {
         let records = self.records(KafkaEvent::decode(event)?)?;
-        let owner = Owner(format!("{:032x}", self.batch.deliver.random.bits()));
-        let invocation = Invocation { owner, lane: self.lane, deadline: Some(self.deadline(invoked)) };
+        let holder = ClaimHolder(format!("{:032x}", self.batch.deliver.random.bits()));
+        let invocation = Invocation { holder, lane: self.lane, deadline: Some(self.deadline(invoked)) };
         let handed_over = records.len();
         let worked = self.batch.work_off(records, &invocation).await;
         let (left, fault) = match &worked {
-            Worked::Off => (0, None),
-            Worked::Late(rest) => (rest.len(), None),
-            Worked::Failed(rest, fault) => (rest.len(), Some(fault.chain())),
+            Completion::Complete => (0, None),
+            Completion::DeadlineReached(rest) => (rest.len(), None),
+            Completion::Failed(rest, fault) => (rest.len(), Some(fault.chain())),
         };
         note(handed_over, left, fault);
         let answer = self.answer(worked).await;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use delivery::observe;
 use delivery::ports::time::Clock;
 use settings::{
-    EffectiveKey, Environment, LogLevel, Mistake, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources,
+    EffectiveKey, Environment, LogLevel, Origin, ProcessEnvironment, Settings, SettingsErrors, Sources,
+    ValidationError,
 };
 use tokio::runtime::{Builder, Runtime};
 
 use crate::emf::Emf;
 use crate::logging;
-use crate::refusal::Refusal;
+use crate::refusal::InitError;
 use crate::start::StartError;
 
 /// What bad settings end with: `EX_CONFIG` of sysexits.
@@ -22,7 +23,7 @@ const BAD_SETTINGS: u8 = 78;
 const NOT_STARTED: u8 = 1;
 
 /// Finds the mistakes that show when settings are put to use. Whatever ends, such as a token, is judged by the clock.
-pub type Finding = fn(&Settings, &Arc<dyn Clock>) -> Vec<Mistake>;
+pub type Finding = fn(&Settings, &Arc<dyn Clock>) -> Vec<ValidationError>;
 
 /// A function, as its main declares it.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +38,7 @@ pub struct Function {
 
 /// What a main gets.
 #[derive(Clone)]
-pub struct Kit {
+pub struct FunctionContext {
     /// The settings.
     pub settings: Arc<Settings>,
     /// The time.
@@ -46,13 +47,13 @@ pub struct Kit {
     pub emf: Emf,
 }
 
-impl std::fmt::Debug for Kit {
+impl std::fmt::Debug for FunctionContext {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Kit").field("emf", &self.emf).finish_non_exhaustive()
+        formatter.debug_struct("FunctionContext").field("emf", &self.emf).finish_non_exhaustive()
     }
 }
 
-impl Kit {
+impl FunctionContext {
     /// Writes what was counted since the last time, at the end of an invocation.
     pub fn flush_metrics(&self, request_id: &str) {
         if let Err(error) = self.emf.flush(self.clock.now(), request_id, std::io::stdout().lock()) {
@@ -69,7 +70,7 @@ impl Kit {
 pub fn launch(
     function: Function,
     clock: Arc<dyn Clock>,
-    main: impl AsyncFnOnce(Kit) -> Result<(), StartError>,
+    main: impl AsyncFnOnce(FunctionContext) -> Result<(), StartError>,
 ) -> ExitCode {
     match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
@@ -87,7 +88,7 @@ pub fn launch(
 
 fn launch_on<M>(runtime: &Runtime, function: Function, (clock, main): (Arc<dyn Clock>, M)) -> ExitCode
 where
-    M: AsyncFnOnce(Kit) -> Result<(), StartError>,
+    M: AsyncFnOnce(FunctionContext) -> Result<(), StartError>,
 {
     let environment = runtime.block_on(environment());
     let loaded = load(function, Sources { file: None, environment: &environment }, &clock);
@@ -96,22 +97,26 @@ where
     let settings = match loaded {
         Ok(settings) => settings,
         Err(mistakes) => {
-            let refusal = Refusal { kind: "howk.settings", why: explained(&mistakes), code: BAD_SETTINGS };
+            let refusal = InitError { kind: "howk.settings", why: explained(&mistakes), code: BAD_SETTINGS };
             return refuse(function, &refusal);
         }
     };
     tracing::info!(function = function.name, settings = chosen(&settings), "starting");
-    let kit = Kit { settings: Arc::new(settings), clock, emf: Emf::new(function.name) };
-    match logging.and_then(|()| run(runtime, kit, main)) {
+    let context = FunctionContext { settings: Arc::new(settings), clock, emf: Emf::new(function.name) };
+    match logging.and_then(|()| run(runtime, context, main)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => not_started(function, &error),
     }
 }
 
-fn run(runtime: &Runtime, kit: Kit, main: impl AsyncFnOnce(Kit) -> Result<(), StartError>) -> Result<(), StartError> {
-    metrics::set_global_recorder(kit.emf.recorder())?;
+fn run(
+    runtime: &Runtime,
+    context: FunctionContext,
+    main: impl AsyncFnOnce(FunctionContext) -> Result<(), StartError>,
+) -> Result<(), StartError> {
+    metrics::set_global_recorder(context.emf.recorder())?;
     observe::describe();
-    runtime.block_on(main(kit))
+    runtime.block_on(main(context))
 }
 
 fn start_logging(level: LogLevel) -> Result<(), StartError> {
@@ -139,11 +144,11 @@ fn load(function: Function, sources: Sources<'_>, clock: &Arc<dyn Clock>) -> Res
 }
 
 fn not_started(function: Function, error: &StartError) -> ExitCode {
-    refuse(function, &Refusal { kind: "howk.start", why: error.to_string(), code: NOT_STARTED })
+    refuse(function, &InitError { kind: "howk.start", why: error.to_string(), code: NOT_STARTED })
 }
 
 /// Tells the operator and the platform why the function does not start.
-fn refuse(function: Function, refusal: &Refusal) -> ExitCode {
+fn refuse(function: Function, refusal: &InitError) -> ExitCode {
     tracing::error!(function = function.name, "{} cannot start: {}", function.name, refusal.why);
     refusal.report();
     ExitCode::from(refusal.code)
@@ -192,7 +197,7 @@ mod tests {
         let function = Function {
             name: "f",
             decided: &[&["kafka.brokers"], &["api.auth"]],
-            mistakes: |_, _| vec![Mistake::of("redis.ca_file", "ca.pem cannot be read")],
+            mistakes: |_, _| vec![ValidationError::of("redis.ca_file", "ca.pem cannot be read")],
         };
         let errors = load(function, sources, &clock()).unwrap_err();
         let line = explained(&errors);

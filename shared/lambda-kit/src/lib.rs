@@ -25,7 +25,7 @@ pub use emf::{Emf, EmfRecorder};
 pub use failure::Failure;
 pub use invoked::Invoked;
 pub use lane::{LaneHandler, PartialResponses};
-pub use launch::{Finding, Function, Kit, launch};
+pub use launch::{Finding, Function, FunctionContext, launch};
 #[cfg(feature = "secrets")]
 pub use secrets::WithSecrets;
 pub use serve::{Handler, serve};

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a function does not start.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct InitError {
     /// The stable code, which is the error's type.
     pub(crate) kind: &'static str,
     /// What is wrong, on one line.
@@ -24,7 +24,7 @@ pub(crate) struct Refusal {
     pub(crate) code: u8,
 }
 
-impl Refusal {
+impl InitError {
     /// Reports an initialisation error to the Runtime API. Without one, or after the first event, nobody listens.
     pub(crate) fn report(&self) {
         let Some(api) = ProcessEnvironment.variables().remove(RUNTIME_API) else { return };

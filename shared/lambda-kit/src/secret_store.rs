@@ -72,9 +72,9 @@ pub(crate) struct SecretStore(Client);
 
 impl SecretStore {
     pub(crate) fn new(aws: &SdkConfig, arn: &SecretArn) -> Self {
-        let patience = TimeoutConfig::builder().operation_timeout(PATIENCE).operation_attempt_timeout(TRY_PATIENCE);
+        let timeout = TimeoutConfig::builder().operation_timeout(PATIENCE).operation_attempt_timeout(TRY_PATIENCE);
         let settings =
-            Builder::from(aws).region(Region::new(arn.region().to_owned())).timeout_config(patience.build());
+            Builder::from(aws).region(Region::new(arn.region().to_owned())).timeout_config(timeout.build());
         Self(Client::from_conf(settings.build()))
     }
 

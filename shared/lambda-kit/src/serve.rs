@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::failure::Failure;
 use crate::invoked::Invoked;
-use crate::launch::Kit;
+use crate::launch::FunctionContext;
 use crate::shutdown::until_shutdown;
 use crate::start::StartError;
 
@@ -29,14 +29,14 @@ pub trait Handler: Clone + Send + Sync + 'static {
 ///
 /// # Errors
 /// When the Runtime API cannot be talked to.
-pub async fn serve<H: Handler>(kit: Kit, handler: H) -> Result<(), StartError> {
-    let kit = Arc::new(kit);
+pub async fn serve<H: Handler>(context: FunctionContext, handler: H) -> Result<(), StartError> {
+    let context = Arc::new(context);
     let service = service_fn(move |event: LambdaEvent<Box<RawValue>>| {
-        let (kit, handler) = (Arc::clone(&kit), handler.clone());
+        let (context, handler) = (Arc::clone(&context), handler.clone());
         async move {
-            let invoked = Invoked::of(&event.context, kit.clock.now(), &kit.settings.lambda);
+            let invoked = Invoked::of(&event.context, context.clock.now(), &context.settings.lambda);
             let answer = handler.handle(event.payload.get(), invoked).await;
-            kit.flush_metrics(&event.context.request_id);
+            context.flush_metrics(&event.context.request_id);
             answer
         }
     });

@@ -162,7 +162,7 @@ pub struct ProducerConfig {
     pub batch_bytes_max: u32,
     /// The codec of batches.
     pub compression: Compression,
-    /// How long a record may wait for its acknowledgement; below the caller's patience. A publish that finds its producer
+    /// How long a record may wait for its acknowledgement; below the caller's timeout. A publish that finds its producer
     /// stale may take twice as long.
     pub timeout: Duration,
     /// A producer that was not used for this long, by the wall clock, is replaced before it is used. Below the brokers'

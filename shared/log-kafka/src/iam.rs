@@ -73,7 +73,7 @@ impl IamTokens {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let token =
                 runtime.map_err(NoToken::Thread).and_then(|runtime| runtime.block_on(signed(region, provider)));
-            // Nobody listens once patience has ended.
+            // Nobody listens once timeout has ended.
             drop(answer.send(token));
         };
         std::thread::Builder::new().name("kafka-iam".to_owned()).spawn(signing).map_err(NoToken::Thread)?;

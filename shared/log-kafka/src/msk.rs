@@ -59,10 +59,10 @@ impl MskCluster {
     /// # Errors
     /// As [`Self::brokers`].
     pub async fn brokers_by(&self, settings: &SdkConfig, security: &Security) -> Result<Vec<String>, Fault> {
-        let patience = TimeoutConfig::builder().operation_timeout(PATIENCE).build();
+        let timeout = TimeoutConfig::builder().operation_timeout(PATIENCE).build();
         let settings = aws_sdk_kafka::config::Builder::from(settings)
             .region(Region::new(self.region.clone()))
-            .timeout_config(patience)
+            .timeout_config(timeout)
             .build();
         let asking = Client::from_conf(settings).get_bootstrap_brokers().cluster_arn(&self.arn).send();
         let told = asking.await.map_err(|error| self.refused(error))?;

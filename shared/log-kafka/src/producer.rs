@@ -89,14 +89,14 @@ impl Producer {
         }
         let mut outgoing: Vec<Outgoing> = records.iter().map(|record| self.outgoing(record)).collect();
         let (turn, timeout) = (self.turn()?, self.config.producer.timeout);
-        self.meet(&turn.producer, &outgoing).await;
+        self.warm_up(&turn.producer, &outgoing).await;
         let mut sent = send(&turn.producer, &mut outgoing, timeout).await;
         if let Err(error) = &sent
             && self.is_stale(&turn, error)
         {
             tracing::info!(%error, "the Kafka producer is stale: what it did not send goes out by a new one");
             let fresh = self.replace(&turn.producer)?;
-            self.meet(&fresh, &outgoing).await;
+            self.warm_up(&fresh, &outgoing).await;
             sent = send(&fresh, &mut outgoing, timeout).await;
         }
         sent.map_err(|error| fault::of("not every record was acknowledged", error))?;
@@ -125,15 +125,15 @@ impl Producer {
         Ok(Turn { producer: current.producer.clone(), began_at: now, idle })
     }
 
-    /// Lets a new producer meet the brokers: two questions, since the first may be answered on the connection that told
+    /// Lets a new producer warm_up the brokers: two questions, since the first may be answered on the connection that told
     /// it of them, which it then gives up.
-    async fn meet(&self, producer: &Client, outgoing: &[Outgoing]) {
+    async fn warm_up(&self, producer: &Client, outgoing: &[Outgoing]) {
         if !std::mem::take(&mut self.current.lock().is_new) {
             return;
         }
-        let (meeting, topic) = (producer.clone(), outgoing.first().map(|record| record.topic.clone()));
+        let (warming_up, topic) = (producer.clone(), outgoing.first().map(|record| record.topic.clone()));
         let met = tokio::task::spawn_blocking(move || {
-            let ask = || meeting.client().fetch_metadata(topic.as_deref(), MEET_MAX);
+            let ask = || warming_up.client().fetch_metadata(topic.as_deref(), MEET_MAX);
             ask().and_then(|_| ask()).map(drop)
         });
         // What keeps it from that is told by what becomes of the records.

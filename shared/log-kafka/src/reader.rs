@@ -163,7 +163,7 @@ impl Reader {
     /// Reads on from a place until the page is full or the end is reached.
     fn fill(&self, readers: &Readers, place: &mut Place, limit: usize) -> Result<Page, KafkaError> {
         let (mut records, mut bytes) = (Vec::<LogRecord>::new(), 0_usize);
-        let (mut patience, mut last_error) = (readers.config.request_timeout, None);
+        let (mut timeout, mut last_error) = (readers.config.request_timeout, None);
         while place.next < place.end && records.len() < limit && bytes < PAGE_BYTES_MAX {
             match self.consumer.poll(TICK) {
                 Some(Ok(message)) => {
@@ -173,7 +173,7 @@ impl Reader {
                         bytes = bytes.saturating_add(record::bytes_of(&message));
                         records.push(read);
                     }
-                    patience = readers.config.request_timeout;
+                    timeout = readers.config.request_timeout;
                     continue;
                 }
                 Some(Err(KafkaError::PartitionEOF(_))) => {
@@ -184,8 +184,8 @@ impl Reader {
                 Some(Err(error)) => return Err(error),
                 None => {}
             }
-            patience = patience.saturating_sub(TICK);
-            if patience.is_zero() {
+            timeout = timeout.saturating_sub(TICK);
+            if timeout.is_zero() {
                 let timed_out = KafkaError::MessageConsumption(RDKafkaErrorCode::OperationTimedOut);
                 return Err(last_error.unwrap_or(timed_out));
             }

@@ -13,7 +13,7 @@ use crate::reader::Reader;
 /// What is known beforehand about the endpoints of one pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointSettings {
-    /// A URL that answers 200 when the endpoint can take work; asked before a closed gate opens.
+    /// A URL that answers 200 when the endpoint can take work; asked before a closed cooldown opens.
     pub health_url: String,
 }
 

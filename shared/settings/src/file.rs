@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::mistake::Mistake;
+use crate::mistake::ValidationError;
 use crate::yaml;
 
 /// The largest file that is read, in bytes; a larger one is a mistake.
@@ -24,7 +24,7 @@ pub(crate) enum Found {
     /// The tree of the file: an object, or null for an empty file.
     Tree(PathBuf, Value),
     /// A file that must be corrected first.
-    Broken(Mistake),
+    Broken(ValidationError),
 }
 
 /// Reads the file that `explicit`, `HOWK_CONFIG` or the search order names.
@@ -84,5 +84,5 @@ fn parsed(path: PathBuf, bytes: Vec<u8>) -> Found {
 }
 
 fn broken(path: &Path, problem: &str) -> Found {
-    Found::Broken(Mistake::new(path.display().to_string(), problem))
+    Found::Broken(ValidationError::new(path.display().to_string(), problem))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::api::Api;
 use crate::kinds::{Kind, flag, mins, ms, secs, span};
-use crate::mistake::Mistake;
+use crate::mistake::ValidationError;
 
 /// The largest request to the API, in bytes, that functions can serve: Lambda takes 6 MB, in which what a request brings
 /// stands in base64, with room around it. A webhook of a larger one would be accepted, but reach no lane. The
@@ -26,11 +26,11 @@ section! {
 }
 
 /// What Lambda cannot carry.
-pub(crate) fn beyond_lambda(api: &Api) -> Vec<Mistake> {
+pub(crate) fn beyond_lambda(api: &Api) -> Vec<ValidationError> {
     let max = api.max_request_size;
     let problem = format!(
         "{max} is more than the {REQUEST_BYTES_MAX} bytes of a request whose webhook fits into an event of Lambda, 6 MB in \
          base64; set {REQUEST_BYTES_MAX} or less"
     );
-    (max > REQUEST_BYTES_MAX).then(|| Mistake::of("api.max_request_size", problem)).into_iter().collect()
+    (max > REQUEST_BYTES_MAX).then(|| ValidationError::of("api.max_request_size", problem)).into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Turns a YAML file and `HOWK_*` variables into typed, validated settings.
+//! KeyedQueue a YAML file and `HOWK_*` variables into typed, validated settings.
 //!
 //! Called once by every binary, before anything is connected. A variable wins over the file, the file over
 //! the default; the variable of `retry.base_delay` is `HOWK_RETRY_BASE_DELAY`. An empty variable counts as
@@ -60,7 +60,7 @@ pub use log::{Log, LogFormat, LogLevel};
 pub use lua::{Lua, LuaHttp};
 pub use memory::Memory;
 pub use metrics::Metrics;
-pub use mistake::{Mistake, SettingsErrors};
+pub use mistake::{SettingsErrors, ValidationError};
 pub use reconciler::Reconciler;
 pub use redis::{Redis, RedisAuth, RedisIam, RedisSentinel, RedisTimeouts};
 pub use retry::Retry;

@@ -1,14 +1,14 @@
 //! Settings as they were read, before anybody may use them.
 
 use crate::lambda::beyond_lambda;
-use crate::mistake::{Mistake, SettingsErrors};
+use crate::mistake::{SettingsErrors, ValidationError};
 use crate::settings::Settings;
 
 /// What was read, right or wrong, so that whoever puts it to use can tell of their mistakes together with its own.
 #[derive(Debug)]
 pub struct Loaded {
     pub(crate) settings: Settings,
-    pub(crate) mistakes: Vec<Mistake>,
+    pub(crate) mistakes: Vec<ValidationError>,
     /// Whether there is a file that could not be read: then what it says is unknown.
     pub(crate) broken: bool,
 }
@@ -21,7 +21,7 @@ impl Loaded {
 
     /// Adds the mistakes that show when settings are put to use, but for those that a known mistake may have caused.
     #[must_use]
-    pub fn with(mut self, found: impl IntoIterator<Item = Mistake>) -> Self {
+    pub fn with(mut self, found: impl IntoIterator<Item = ValidationError>) -> Self {
         if !self.broken {
             let known = self.mistakes.clone();
             let new = found.into_iter().filter(|new| !known.iter().any(|known| known.explains(new)));

@@ -11,13 +11,13 @@ use crate::key::place;
 
 /// One thing to correct.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct ValidationError {
     place: String,
     problem: String,
     keys: Vec<String>,
 }
 
-impl Mistake {
+impl ValidationError {
     pub(crate) fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { place: place.into(), problem: problem.into(), keys: Vec::new() }
     }
@@ -49,7 +49,7 @@ impl Mistake {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for ValidationError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.place, self.problem)
     }
@@ -58,12 +58,12 @@ impl fmt::Display for Mistake {
 /// Every mistake that was found; never empty. Shown as one line each, below a headline.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", listed(.0))]
-pub struct SettingsErrors(pub(crate) Vec<Mistake>);
+pub struct SettingsErrors(pub(crate) Vec<ValidationError>);
 
 impl SettingsErrors {
     /// The mistakes: of the file, then of keys in the order of the reference, then unknown keys and
     /// variables.
-    pub fn mistakes(&self) -> &[Mistake] {
+    pub fn mistakes(&self) -> &[ValidationError] {
         &self.0
     }
 
@@ -73,7 +73,7 @@ impl SettingsErrors {
     }
 }
 
-fn listed(mistakes: &[Mistake]) -> String {
+fn listed(mistakes: &[ValidationError]) -> String {
     let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
     let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
     format!("{} {noun} in the settings:\n  {}", mistakes.len(), lines.join("\n  "))

@@ -13,7 +13,7 @@ use crate::effective::{Origin, ReadKey};
 use crate::file::Found;
 use crate::key::{Key, place, variable};
 use crate::kinds::{Kind, Or, plain};
-use crate::mistake::Mistake;
+use crate::mistake::ValidationError;
 use crate::sources::Environment;
 
 /// The sources, and everything noticed while reading them.
@@ -24,7 +24,7 @@ pub(crate) struct Reader {
     pub(crate) variables: BTreeMap<String, String>,
     unavailable: BTreeMap<String, String>,
     pub(crate) keys: Vec<ReadKey>,
-    pub(crate) mistakes: Vec<Mistake>,
+    pub(crate) mistakes: Vec<ValidationError>,
     wrong: BTreeSet<&'static str>,
     pub(crate) broken: bool,
 }
@@ -99,7 +99,7 @@ impl Reader {
             return;
         }
         let Some(first) = keys.first() else { return };
-        self.mistakes.push(Mistake::new(place(first), problem).among(keys.iter().copied()));
+        self.mistakes.push(ValidationError::new(place(first), problem).among(keys.iter().copied()));
     }
 
     fn note(&mut self, path: &'static str, origin: Origin, problems: Vec<String>) {
@@ -108,7 +108,8 @@ impl Reader {
             (Origin::File, Some(file)) => format!(", in {}", file.display()),
             (Origin::File | Origin::Environment | Origin::Default, _) => String::new(),
         };
-        let mistakes = problems.into_iter().map(|problem| Mistake::new(place(path), problem + &source).among([path]));
+        let mistakes =
+            problems.into_iter().map(|problem| ValidationError::new(place(path), problem + &source).among([path]));
         self.mistakes.extend(mistakes);
     }
 

@@ -7,7 +7,7 @@ use crate::kinds::{Kind, days, hours, mins, span};
 section! {
     /// How long things are kept in Redis; never 0, which would delete them at once.
     "ttl." Ttl {
-        /// How long the state of endpoints is kept after the last report on them: circuit, tokens, and a gate at least until
+        /// How long the state of endpoints is kept after the last report on them: circuit, tokens, and a cooldown at least until
         /// its window ends; longer than `circuit_breaker.recovery_timeout`.
         circuit_state_ttl: Duration = span(mins(1)..=days(365)).or(hours(24));
         /// How long statuses of webhooks are kept. Status, marker and attempts of a webhook are one key, which stays for

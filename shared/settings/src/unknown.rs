@@ -6,14 +6,14 @@
 use serde_json::Value;
 
 use crate::key::{place, variable};
-use crate::mistake::Mistake;
+use crate::mistake::ValidationError;
 use crate::reader::Reader;
 
 /// How alike a suggestion must be, from 0 (nothing in common) to 1 (the same).
 const LIKENESS_MIN: f64 = 0.75;
 
 /// Every unknown key of the file, then every unknown variable.
-pub(crate) fn mistakes(reader: &Reader) -> Vec<Mistake> {
+pub(crate) fn mistakes(reader: &Reader) -> Vec<ValidationError> {
     let known: Vec<&'static str> = reader.keys.iter().map(|key| key.path).collect();
     let file = reader.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut walk = Walk { known: &known, file, mistakes: Vec::new() };
@@ -26,7 +26,7 @@ pub(crate) fn mistakes(reader: &Reader) -> Vec<Mistake> {
 struct Walk<'a> {
     known: &'a [&'static str],
     file: String,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<ValidationError>,
 }
 
 impl Walk<'_> {
@@ -61,7 +61,7 @@ impl Walk<'_> {
     }
 
     fn note(&mut self, path: &str, problem: &str) {
-        self.mistakes.push(Mistake::new(place(path), format!("{problem}, in {}", self.file)));
+        self.mistakes.push(ValidationError::new(place(path), format!("{problem}, in {}", self.file)));
     }
 
     /// Every key and every section.
@@ -71,7 +71,7 @@ impl Walk<'_> {
     }
 }
 
-fn unknown_variables(reader: &Reader, known: &[&'static str]) -> Vec<Mistake> {
+fn unknown_variables(reader: &Reader, known: &[&'static str]) -> Vec<ValidationError> {
     let mut names: Vec<String> = known.iter().map(|key| variable(key)).collect();
     names.push("HOWK_CONFIG".to_owned());
     let mut prefixes: Vec<&str> = reader.keys.iter().filter_map(|key| key.entries_from).collect();
@@ -85,7 +85,7 @@ fn unknown_variables(reader: &Reader, known: &[&'static str]) -> Vec<Mistake> {
             let best = names.iter().map(|known| (variable_likeness(name, known), known));
             let best = best.max_by(|left, right| left.0.total_cmp(&right.0));
             let guess = best.filter(|(likeness, _)| *likeness >= LIKENESS_MIN).map(|(_, known)| known.clone());
-            Mistake::new(name.clone(), format!("unknown variable{}", suggestion(guess)))
+            ValidationError::new(name.clone(), format!("unknown variable{}", suggestion(guess)))
         })
         .collect()
 }

@@ -1,12 +1,12 @@
 -- Takes the claim on one dispatch of a webhook: domain::ClaimState::take (CL-1).
 -- KEYS  1 {wh:<id>} (hash)
--- ARGV  1 dispatch  2 replayed_from  3 owner  4 until, ms  5 now, ms  6 idle time to live, ms
+-- ARGV  1 dispatch  2 replayed_from  3 holder  4 until, ms  5 now, ms  6 idle time to live, ms
 -- Reply "taken", fence, 0 or 1 (takeover) | "settled", 0 or 1 (terminal), due, attempt | "held", until
--- Atomic: two owners that ask at once must not both read a free claim before one of them writes it.
+-- Atomic: two holders that ask at once must not both read a free claim before one of them writes it.
 local key, dispatch, now = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[5])
 local pattern = '^(%d+) (%d+) ([01]) (%S+) (%S+) (%S+) (%S+) (.*)$'
 local line = redis.call('HGET', key, 'claim') or ''
-local fence, settled, terminal, due, attempt, held, held_until, owner = string.match(line, pattern)
+local fence, settled, terminal, due, attempt, held, held_until, holder = string.match(line, pattern)
 if not fence then -- nothing is known, or the value is not readable and so as good as lost
   fence, settled, terminal, due, attempt, held = '0', '0', '0', '-', '-', '-'
 end
@@ -21,7 +21,7 @@ local takeover = '0'
 if held ~= '-' and tonumber(held) > dispatch then
   return {'settled', '0', '-', '-'}
 elseif held ~= '-' and tonumber(held) == dispatch then
-  if owner ~= '+' .. ARGV[3] and now < tonumber(held_until) then
+  if holder ~= '+' .. ARGV[3] and now < tonumber(held_until) then
     return {'held', held_until}
   end
   takeover = '1'

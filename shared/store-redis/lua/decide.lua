@@ -1,9 +1,9 @@
--- Records what an owner decided: of two decisions the later one stays, of one moment the stricter.
--- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:owners (set: config ids that matter)
---       3 {ep:<hash>}:owner:<config_id>  4 {ep:<hash>}:parked:<config_id> (hash)
+-- Records what an setting decided: of two decisions the later one stays, of one moment the stricter.
+-- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:settings (set: config ids that matter)
+--       3 {ep:<hash>}:setting:<config_id>  4 {ep:<hash>}:held:<config_id> (hash)
 -- ARGV  1 config id  2 state  3 decided at, ms  4 idle time to live, ms
--- Reply 1 when the set of owners that matter is no longer, or newly, empty; else 0.
--- Atomic: decisions come in any order, and the set must say what decision and parked webhooks say.
+-- Reply 1 when the set of settings that matter is no longer, or newly, empty; else 0.
+-- Atomic: decisions come in any order, and the set must say what decision and held webhooks say.
 local rank = {active = 0, paused = 1, disabled = 2, gone = 3}
 local state, at = string.match(redis.call('GET', KEYS[3]) or '', '^(%l+) (%d+)$')
 local newer = not state or tonumber(ARGV[3]) > tonumber(at)
@@ -26,7 +26,7 @@ end
 local after = redis.call('EXISTS', KEYS[2])
 if after == 0 then
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  local ends = string.match(redis.call('HGET', KEYS[1], 'gate') or '', '^%d+ (%d+) ')
-  if ends then redis.call('PEXPIREAT', KEYS[1], ends, 'GT') end -- a gate is not forgotten before its window ends
+  local ends = string.match(redis.call('HGET', KEYS[1], 'cooldown') or '', '^%d+ (%d+) ')
+  if ends then redis.call('PEXPIREAT', KEYS[1], ends, 'GT') end -- a cooldown is not forgotten before its window ends
 end
 return before ~= after and 1 or 0

@@ -1,5 +1,5 @@
 -- Records how far the rebuild has come.
--- KEYS  1 {system}:rebuild (hash: owner, until, fence, cursor)
+-- KEYS  1 {system}:rebuild (hash: setting, until, fence, cursor)
 -- ARGV  1 fence  2 cursor line
 -- Reply 1, or 0 when the fence is stale.
 -- Atomic: who took the lock in between must not find its cursor moved.

@@ -1,5 +1,5 @@
 -- Sets the mark of a whole hot state.
--- KEYS  1 {system}:rebuild (hash: owner, until, fence, cursor)  2 {system}:epoch
+-- KEYS  1 {system}:rebuild (hash: setting, until, fence, cursor)  2 {system}:epoch
 -- ARGV  1 fence  2 epoch line
 -- Reply 1, or 0 when the fence is stale.
 -- Atomic: after a loss in between there is no fence, and so no mark on an empty store.

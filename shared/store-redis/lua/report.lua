@@ -1,18 +1,18 @@
--- Counts what a request told of its endpoint, merges a gate, and gives the request's lease back.
--- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:inflight (zset)  3 {ep:<hash>}:owners (set)
+-- Counts what a request told of its endpoint, merges a cooldown, and gives the request's lease back.
+-- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:inflight (zset)  3 {ep:<hash>}:settings (set)
 -- ARGV  1 bucket's start, ms  2 failures  3 successes  4 slow  5 keep buckets since, ms
---       6 gate line, "": none  7 URL  8 idle time to live, ms  9 holder of the lease, "": none
--- Reply {}: a success of which nothing is to be told, nothing was written | 0 or 1 (the first gate), fields and values
--- Atomic: counts and gates of many requests at once must all be kept, and the reply is what they add up to.
+--       6 cooldown line, "": none  7 URL  8 idle time to live, ms  9 holder of the lease, "": none
+-- Reply {}: a success of which nothing is to be told, nothing was written | 0 or 1 (the first cooldown), fields and values
+-- Atomic: counts and cooldowns of many requests at once must all be kept, and the reply is what they add up to.
 if ARGV[9] ~= '' then redis.call('ZREM', KEYS[2], ARGV[9]) end
-local key, gate, fields, buckets = KEYS[1], ARGV[6], {}, 0
+local key, cooldown, fields, buckets = KEYS[1], ARGV[6], {}, 0
 local list = redis.call('HGETALL', key)
 for i = 1, #list, 2 do
   fields[list[i]] = list[i + 1]
   if string.sub(list[i], 1, 7) == 'bucket:' then buckets = buckets + 1 end
 end
-local is_normal = not fields.gate and string.sub(fields.circuit or 'closed', 1, 6) == 'closed'
-if gate == '' and ARGV[2] == '0' and ARGV[4] == '0' and is_normal and buckets == 0 then return {} end
+local is_normal = not fields.cooldown and string.sub(fields.circuit or 'closed', 1, 6) == 'closed'
+if cooldown == '' and ARGV[2] == '0' and ARGV[4] == '0' and is_normal and buckets == 0 then return {} end
 for name in pairs(fields) do
   local start = string.match(name, '^bucket:(%d+)$')
   if start and tonumber(start) < tonumber(ARGV[5]) then redis.call('HDEL', key, name) end
@@ -22,17 +22,17 @@ for i = 1, 3 do tally[i] = string.format('%.0f', math.min((tonumber(tally[i]) or
 local counts = ARGV[2] ~= '0' or ARGV[3] ~= '0' or ARGV[4] ~= '0'
 if counts then redis.call('HSET', key, 'bucket:' .. ARGV[1], table.concat(tally, ' ')) end
 local words = '^(%d+) (%d+) ([01]) (%S+)$'
-local new, old = {string.match(gate, words)}, {string.match(fields.gate or '', words)}
-local longer = gate ~= '' and not old[1] -- of two gates, the one whose first differing number is greater
+local new, old = {string.match(cooldown, words)}, {string.match(fields.cooldown or '', words)}
+local longer = cooldown ~= '' and not old[1] -- of two cooldowns, the one whose first differing number is greater
 for i = 1, (new[1] and old[1]) and 4 or 0 do
   local a, b = tonumber(new[i]) or -1, tonumber(old[i]) or -1
   if a ~= b then longer = a > b break end
 end
-if longer then redis.call('HINCRBY', key, 'version', 1) redis.call('HSET', key, 'gate', gate) end
+if longer then redis.call('HINCRBY', key, 'version', 1) redis.call('HSET', key, 'cooldown', cooldown) end
 redis.call('HSET', key, 'url', ARGV[7])
 if redis.call('EXISTS', KEYS[3]) == 0 then
   redis.call('PEXPIRE', key, ARGV[8])
-  local ends = string.match(redis.call('HGET', key, 'gate') or '', '^%d+ (%d+) ')
-  if ends then redis.call('PEXPIREAT', key, ends, 'GT') end -- a gate is not forgotten before its window ends
+  local ends = string.match(redis.call('HGET', key, 'cooldown') or '', '^%d+ (%d+) ')
+  if ends then redis.call('PEXPIREAT', key, ends, 'GT') end -- a cooldown is not forgotten before its window ends
 end
-return {(longer and not fields.gate) and 1 or 0, redis.call('HGETALL', key)}
+return {(longer and not fields.cooldown) and 1 or 0, redis.call('HGETALL', key)}

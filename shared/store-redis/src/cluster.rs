@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::config::RedisConfig;
 use crate::node::{Node, Repeat, is_dead};
-use crate::slots::{Address, Owners, slot_of};
+use crate::slots::{Address, SlotNodes, slot_of};
 
 /// Times that a command is sent again because its node is not there.
 const FAILURES_MAX: u32 = 6;
@@ -38,7 +38,7 @@ pub(crate) struct Cluster {
 struct Map {
     /// How many there were before it.
     number: u64,
-    owners: Owners,
+    slots: SlotNodes,
     nodes: BTreeMap<Address, Arc<Node>>,
 }
 
@@ -117,8 +117,8 @@ impl Cluster {
         let mut is_redirected = false;
         loop {
             let map = self.known();
-            let owner = map.owners.of(slot).and_then(|address| map.nodes.get(address));
-            let sent = match (on_its_way.take(), owner) {
+            let node = map.slots.of(slot).and_then(|address| map.nodes.get(address));
+            let sent = match (on_its_way.take(), node) {
                 (Some(address), _) => self.met(&address)?.send_asking(cmd).await,
                 (None, Some(node)) => node.send(cmd, repeat).await,
                 (None, None) => Err(nobody()),
@@ -141,7 +141,7 @@ impl Cluster {
             is_redirected = matches!(course, Course::Follow(_) | Course::Learn(_));
             match course {
                 Course::Follow(address) => on_its_way = Some(address),
-                Course::Learn(owner) => self.learn(map.number, owner.as_ref()).await?,
+                Course::Learn(node) => self.learn(map.number, node.as_ref()).await?,
                 Course::Recover => self.learn(map.number, None).await?,
                 Course::Wait | Course::End => {}
             }
@@ -154,13 +154,13 @@ impl Cluster {
         let map = self.known();
         let mut parts = BTreeMap::<&Address, Vec<(usize, &Cmd)>>::new();
         for (place, cmd) in commands.iter().enumerate() {
-            if let Some(owner) = map.owners.of(slot_of(cmd)) {
-                parts.entry(owner).or_default().push((place, cmd));
+            if let Some(node) = map.slots.of(slot_of(cmd)) {
+                parts.entry(node).or_default().push((place, cmd));
             }
         }
         let mut answers = vec![None; commands.len()];
-        let sent = parts.into_iter().filter_map(|(owner, part)| {
-            let node = map.nodes.get(owner)?;
+        let sent = parts.into_iter().filter_map(|(node, part)| {
+            let node = map.nodes.get(node)?;
             Some(async move {
                 let (places, commands): (Vec<usize>, Vec<&Cmd>) = part.into_iter().unzip();
                 (places, node.send_all(&commands).await)
@@ -224,13 +224,13 @@ impl Cluster {
     async fn ask(&self, known: &Map, address: &Address) -> RedisResult<Map> {
         let asked = self.node(known, address)?;
         let reply = asked.send(redis::cmd("CLUSTER").arg("SLOTS"), Repeat::Safe).await?;
-        let owners = Owners::read(reply, address)?;
+        let slots = SlotNodes::read(reply, address)?;
         let mut nodes = BTreeMap::from([(address.clone(), asked)]);
-        for owner in owners.all() {
-            if !nodes.contains_key(owner) {
-                nodes.insert(owner.clone(), self.node(known, owner)?);
+        for node in slots.all() {
+            if !nodes.contains_key(node) {
+                nodes.insert(node.clone(), self.node(known, node)?);
             }
         }
-        Ok(Map { number: known.number + 1, owners, nodes })
+        Ok(Map { number: known.number + 1, slots, nodes })
     }
 }

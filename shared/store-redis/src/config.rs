@@ -30,9 +30,9 @@ pub struct Tls {
 /// How long keys stay that nobody asks for: garbage collection, no decision goes by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// A webhook's claim, status and attempts, after the last write. Of a parked one they stay.
+    /// A webhook's claim, status and attempts, after the last write. Of a held one they stay.
     pub webhook: Duration,
-    /// What a receiver told, after the last write, when nothing waits for its owner.
+    /// What a receiver told, after the last write, when nothing waits for its setting.
     pub endpoint: Duration,
     /// A tenant's dead letters, after the last one.
     pub dead_letters: Duration,

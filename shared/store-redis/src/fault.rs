@@ -7,7 +7,7 @@ use std::sync::Arc;
 use delivery::{Fault, FaultKind};
 use redis::{ErrorKind, ParsingError, RedisError, ServerErrorKind};
 
-/// Turns an error of the client into a fault that says what was asked.
+/// KeyedQueue an error of the client into a fault that says what was asked.
 pub(crate) fn of(what: &'static str) -> impl Fn(RedisError) -> Fault {
     move |error| Fault::caused(kind(&error), format!("Redis: {what} failed"), error)
 }

@@ -12,11 +12,11 @@ pub const DUE_SHARDS: u8 = 16;
 /// Every kind of key and what it holds.
 pub const DOCUMENTED: [(&str, &str); 20] = [
     ("{wh:<id>}", "hash: claim, status, the last attempts (a:<dispatch><number>), dead (whose dead letter it is)"),
-    ("{ep:<hash>}", "hash: version, circuit, gate, bucket:<start>, tokens, url; nothing of a healthy endpoint"),
+    ("{ep:<hash>}", "hash: version, circuit, cooldown, bucket:<start>, tokens, url; nothing of a healthy endpoint"),
     ("{ep:<hash>}:inflight", "zset: holder of a lease, by its expiry"),
-    ("{ep:<hash>}:owners", "set: tenants whose decision is not the normal one, or for whom webhooks are parked"),
-    ("{ep:<hash>}:owner:<config_id>", "string: what one tenant decided, and when"),
-    ("{ep:<hash>}:parked:<config_id>", "hash: what is parked for one tenant, by webhook"),
+    ("{ep:<hash>}:settings", "set: tenants whose decision is not the normal one, or for whom webhooks are held"),
+    ("{ep:<hash>}:setting:<config_id>", "string: what one tenant decided, and when"),
+    ("{ep:<hash>}:held:<config_id>", "hash: what is held for one tenant, by webhook"),
     ("{host:<host>}:inflight", "zset: holder of a lease, by its expiry"),
     ("{due:NN}:at", "zset: what waits, by due time or the end of its lease; no time to live"),
     ("{due:NN}:records", "hash: its dispatch and compressed record; no time to live"),
@@ -24,11 +24,11 @@ pub const DOCUMENTED: [(&str, &str); 20] = [
     ("{dead:<config_id>}:at", "zset: one tenant's dead letters, by time"),
     ("{dead:<config_id>}:ids", "hash: the same by webhook, and until when each is leased"),
     ("dead:configs", "set: tenants with dead letters; no time to live"),
-    ("endpoints:troubled", "zset: endpoints that may not be in their normal state; no time to live"),
+    ("endpoints:unhealthy", "zset: endpoints that may not be in their normal state; no time to live"),
     ("stats:<YYYYMMDDHH>", "hash: the counters of one hour, UTC"),
     ("{hll}:<YYYYMMDDHH>", "HyperLogLog: endpoints of one hour; one slot, because hours are united"),
     ("{system}:epoch", "string: the mark of a whole hot state; no time to live"),
-    ("{system}:rebuild", "hash: owner, until, fence and cursor of the rebuild; no time to live"),
+    ("{system}:rebuild", "hash: holder, until, fence and cursor of the rebuild; no time to live"),
     ("kv:<namespace>:<key>", "not the store's: Lua"),
     ("script:<config_id>", "not the store's: Lua"),
 ];
@@ -43,7 +43,7 @@ pub(crate) struct Keys {
 pub(crate) struct EndpointKeys {
     pub(crate) state: String,
     pub(crate) inflight: String,
-    pub(crate) owners: String,
+    pub(crate) settings: String,
 }
 
 /// The keys of one shard of the schedule.
@@ -64,15 +64,15 @@ impl Keys {
 
     pub(crate) fn endpoint(&self, hash: &EndpointHash) -> EndpointKeys {
         let state = format!("{}{{ep:{hash}}}", self.prefix);
-        EndpointKeys { inflight: format!("{state}:inflight"), owners: format!("{state}:owners"), state }
+        EndpointKeys { inflight: format!("{state}:inflight"), settings: format!("{state}:settings"), state }
     }
 
-    pub(crate) fn owner(&self, hash: &EndpointHash, config: &ConfigId) -> String {
-        format!("{}{{ep:{hash}}}:owner:{config}", self.prefix)
+    pub(crate) fn setting(&self, hash: &EndpointHash, config: &ConfigId) -> String {
+        format!("{}{{ep:{hash}}}:setting:{config}", self.prefix)
     }
 
-    pub(crate) fn parked(&self, hash: &EndpointHash, config: &ConfigId) -> String {
-        format!("{}{{ep:{hash}}}:parked:{config}", self.prefix)
+    pub(crate) fn held(&self, hash: &EndpointHash, config: &ConfigId) -> String {
+        format!("{}{{ep:{hash}}}:held:{config}", self.prefix)
     }
 
     pub(crate) fn domain(&self, host: &str) -> String {
@@ -96,8 +96,8 @@ impl Keys {
         format!("{}dead:configs", self.prefix)
     }
 
-    pub(crate) fn troubled(&self) -> String {
-        format!("{}endpoints:troubled", self.prefix)
+    pub(crate) fn unhealthy(&self) -> String {
+        format!("{}endpoints:unhealthy", self.prefix)
     }
 
     /// `hour` as `YYYYMMDDHH`.
@@ -145,9 +145,9 @@ mod tests {
             keys.webhook(&id),
             endpoint.state,
             endpoint.inflight,
-            endpoint.owners,
-            keys.owner(&hash, &config),
-            keys.parked(&hash, &config),
+            endpoint.settings,
+            keys.setting(&hash, &config),
+            keys.held(&hash, &config),
             keys.domain("hooks.example.com"),
             due.at,
             due.records,
@@ -155,7 +155,7 @@ mod tests {
             keys.dead_at(&config),
             keys.dead_ids(&config),
             keys.dead_configs(),
-            keys.troubled(),
+            keys.unhealthy(),
             keys.stats("2026010100"),
             keys.endpoints_of("2026010100"),
             keys.epoch(),

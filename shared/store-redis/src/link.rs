@@ -31,7 +31,7 @@ pub struct Traffic {
 /// The link to Redis.
 pub(crate) struct Link {
     wire: Wire,
-    patience: Duration,
+    timeout: Duration,
     trips: AtomicU64,
     commands: AtomicU64,
 }
@@ -55,8 +55,8 @@ impl Link {
                 Wire::Single(Box::new(Node::new(info, config)?))
             }
         };
-        let patience = config.command_timeout;
-        Ok(Self { wire, patience, trips: AtomicU64::new(0), commands: AtomicU64::new(0) })
+        let timeout = config.command_timeout;
+        Ok(Self { wire, timeout, trips: AtomicU64::new(0), commands: AtomicU64::new(0) })
     }
 
     /// Connects now.
@@ -113,7 +113,7 @@ impl Link {
     async fn call_some(&self, calls: Vec<Call>) -> Vec<Result<Value, Fault>> {
         let names: Vec<_> = calls.iter().map(|call| call.script.name).collect();
         self.commands.fetch_add(u64::try_from(names.len()).unwrap_or_default(), Ordering::Relaxed);
-        let called = timeout(self.patience, self.together_or_alone(calls)).await;
+        let called = timeout(self.timeout, self.together_or_alone(calls)).await;
         called.unwrap_or_else(|_| names.into_iter().map(|what| Err(fault::of(what)(late()))).collect())
     }
 
@@ -141,7 +141,7 @@ impl Link {
                 Wire::Single(node) => node.send(cmd, repeat).await,
             }
         };
-        timeout(self.patience, sent).await.map_err(|_| late())?
+        timeout(self.timeout, sent).await.map_err(|_| late())?
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum Repeat {
 pub(crate) struct Node {
     client: Client,
     settings: AsyncConnectionConfig,
-    patience: Duration,
+    timeout: Duration,
     live: RwLock<Option<Live>>,
     /// Held by whoever makes a connection.
     making: Mutex<()>,
@@ -78,7 +78,7 @@ impl Node {
         Ok(Self {
             client: client.map_err(fault::misconfigured)?,
             settings,
-            patience: config.connect_timeout,
+            timeout: config.connect_timeout,
             live: RwLock::default(),
             making: Mutex::default(),
         })
@@ -146,7 +146,7 @@ impl Node {
             return Ok(live);
         }
         let connecting = self.client.get_multiplexed_async_connection_with_config(&self.settings);
-        let connection = timeout(self.patience, connecting).await.map_err(|_| late())??;
+        let connection = timeout(self.timeout, connecting).await.map_err(|_| late())??;
         let live = Live { number: dead.map_or(0, |dead| dead + 1), connection };
         *self.live.write() = Some(live.clone());
         if dead.is_some() {

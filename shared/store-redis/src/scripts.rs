@@ -70,6 +70,7 @@ macro_rules! scripts {
 }
 
 scripts! {
+    ACQUIRE_ENDPOINT = "acquire_endpoint";
     CHANGE = "change";
     CLAIM = "claim";
     COUNT = "count";
@@ -82,9 +83,8 @@ scripts! {
     DECIDE = "decide";
     DOMAIN_LEASE = "domain_lease";
     FORGET_DUE = "forget_due";
+    HOLD = "hold";
     LEASE_DUE = "lease_due";
-    OPEN_ENDPOINT = "open_endpoint";
-    PARK = "park";
     REBUILD_ADVANCE = "rebuild_advance";
     REBUILD_COMPLETE = "rebuild_complete";
     REBUILD_LOCK = "rebuild_lock";
@@ -93,7 +93,7 @@ scripts! {
     SETTLE = "settle";
     TOKEN_BACK = "token_back";
     UNCLAIM = "unclaim";
-    UNPARK = "unpark";
+    UNHOLD = "unhold";
     UNSCHEDULE = "unschedule";
 }
 

@@ -56,12 +56,12 @@ fn crc16(bytes: &[u8]) -> u16 {
 
 /// Which node owns which slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Owners {
+pub(crate) struct SlotNodes {
     /// First and last slot, and the owner, by slot.
     ranges: Vec<(u16, u16, Address)>,
 }
 
-impl Owners {
+impl SlotNodes {
     /// Reads a node's reply to `CLUSTER SLOTS`. A node that does not know its own name is found where it was `asked`.
     ///
     /// # Errors
@@ -70,13 +70,13 @@ impl Owners {
         let mut ranges = Vec::new();
         for entry in from_redis_value::<Vec<Vec<Value>>>(reply)? {
             let mut parts = entry.into_iter();
-            let (Some(first), Some(last), Some(owner)) = (parts.next(), parts.next(), parts.next()) else {
+            let (Some(first), Some(last), Some(node)) = (parts.next(), parts.next(), parts.next()) else {
                 continue;
             };
-            let owner: Vec<Value> = from_redis_value(owner)?;
-            let mut owner = owner.into_iter();
-            let host: Option<String> = from_redis_value(owner.next().unwrap_or(Value::Nil))?;
-            let port: u16 = from_redis_value(owner.next().unwrap_or(Value::Nil))?;
+            let node: Vec<Value> = from_redis_value(node)?;
+            let mut node = node.into_iter();
+            let host: Option<String> = from_redis_value(node.next().unwrap_or(Value::Nil))?;
+            let port: u16 = from_redis_value(node.next().unwrap_or(Value::Nil))?;
             let host = host.filter(|host| !host.is_empty() && host != "?").unwrap_or_else(|| asked.0.clone());
             ranges.push((from_redis_value(first)?, from_redis_value(last)?, (host, port)));
         }
@@ -121,16 +121,16 @@ mod tests {
     }
 
     #[test]
-    fn owners_are_read_and_found() {
+    fn nodes_are_read_and_found() {
         let range = |first, last, node| Value::Array(vec![Value::Int(first), Value::Int(last), node]);
         let named = Value::BulkString(b"node-b".to_vec());
         let nameless = Value::BulkString(Vec::new());
         let reply = Value::Array(vec![range(9000, 16_383, node(named, 2)), range(0, 5000, node(nameless, 1))]);
-        let owners = Owners::read(reply, &("asked".to_owned(), 1)).unwrap();
-        let of = |slot| owners.of(slot).map(|(host, port)| (host.as_str(), *port));
+        let nodes = SlotNodes::read(reply, &("asked".to_owned(), 1)).unwrap();
+        let of = |slot| nodes.of(slot).map(|(host, port)| (host.as_str(), *port));
         assert_eq!((of(0), of(5000), of(5001)), (Some(("asked", 1)), Some(("asked", 1)), None));
         assert_eq!((of(8999), of(9000), of(16_383)), (None, Some(("node-b", 2)), Some(("node-b", 2))));
-        assert_eq!(Owners::default().of(0), None);
-        assert!(Owners::read(Value::Okay, &("asked".to_owned(), 1)).is_err());
+        assert_eq!(SlotNodes::default().of(0), None);
+        assert!(SlotNodes::read(Value::Okay, &("asked".to_owned(), 1)).is_err());
     }
 }

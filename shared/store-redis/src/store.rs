@@ -9,19 +9,19 @@ use crate::config::{RedisConfig, Retention};
 use crate::keys::Keys;
 use crate::link::{Link, Traffic};
 
+mod acquire;
 mod batch;
+mod command;
 mod dead_letters;
 mod endpoints;
-mod errand;
 mod folded;
 mod hot_state;
-mod open;
 mod recovery;
 mod replies;
 mod schedule;
 mod stats;
 mod statuses;
-mod trouble;
+mod unhealthy;
 
 /// Every port of the hot state, on Redis.
 pub struct RedisStore {

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeadLetterEntry, DeliveryResult, Dispatch, Endpoint, EndpointReport, Lane,
-    LastFailure, MAX_ATTEMPTS_DEFAULT, Next, OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position,
-    ReasonType, Status, Tally, Timestamp, WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, DeadLetter, DeadLetterEntry, DeliveryResult, Dispatch, Endpoint, EndpointReport,
+    EndpointSetting, Lane, LastFailure, MAX_ATTEMPTS_DEFAULT, Next, Payload, PayloadKind, Phase, Position,
+    ReasonType, SettingDecision, Status, Tally, Timestamp, WaitReason, Waiting, Webhook, WebhookId,
 };
 
 use crate::random::scramble;
@@ -109,19 +109,19 @@ pub fn waiting(dispatch: &Dispatch, due: Timestamp) -> Waiting {
         lane: Lane::Fast,
         due,
         reason: WaitReason::Retry,
-        gate: None,
+        cooldown: None,
     }
 }
 
-/// What is parked since `since`.
-pub fn parked(dispatch: &Dispatch, since: Timestamp) -> Waiting {
+/// What is held since `since`.
+pub fn held(dispatch: &Dispatch, since: Timestamp) -> Waiting {
     Waiting { reason: WaitReason::Paused, ..waiting(dispatch, since) }
 }
 
-/// The status of a dispatch in a phase; what waits or is parked says what is next.
+/// The status of a dispatch in a phase; what waits or is held says what is next.
 pub fn status(dispatch: &Dispatch, phase: Phase) -> Status {
     let webhook = &dispatch.webhook;
-    let waits = matches!(phase, Phase::Waiting | Phase::Parked);
+    let waits = matches!(phase, Phase::Waiting | Phase::Held);
     let next = waits.then(|| Next { due: BEGIN.plus(Duration::from_secs(10)), attempt: dispatch.attempt + 1 });
     let attempts = if phase.is_settled() { dispatch.attempt } else { dispatch.attempt - 1 };
     Status {
@@ -183,8 +183,8 @@ pub fn dead_letter_entry(dispatch: &Dispatch, at: Timestamp) -> DeadLetterEntry 
 }
 
 /// What the owner of a dispatch's endpoint decided.
-pub fn decision(dispatch: &Dispatch, state: OwnerState, decided_at: Timestamp) -> OwnerDecision {
-    OwnerDecision {
+pub fn decision(dispatch: &Dispatch, state: EndpointSetting, decided_at: Timestamp) -> SettingDecision {
+    SettingDecision {
         endpoint: dispatch.webhook.endpoint.hash().clone(),
         config_id: dispatch.webhook.config_id.clone(),
         state,
@@ -194,5 +194,5 @@ pub fn decision(dispatch: &Dispatch, state: OwnerState, decided_at: Timestamp) -
 
 /// A report that adds a tally to the bucket of [`BEGIN`].
 pub fn report(endpoint: &Endpoint, tally: Tally) -> EndpointReport {
-    EndpointReport { endpoint: endpoint.clone(), bucket: BEGIN, keep_since: Timestamp::EPOCH, tally, gate: None }
+    EndpointReport { endpoint: endpoint.clone(), bucket: BEGIN, keep_since: Timestamp::EPOCH, tally, cooldown: None }
 }

@@ -1,6 +1,6 @@
 //! The stable codes of the domain's closed lists.
 
-use domain::{Cause, Lane, OwnerState, Phase, ReasonType, WaitReason};
+use domain::{Cause, EndpointSetting, Lane, Phase, ReasonType, WaitReason};
 
 use crate::unreadable::Unreadable;
 
@@ -51,7 +51,7 @@ impl Code for ReasonType {
     }
 }
 
-impl Code for OwnerState {
+impl Code for EndpointSetting {
     const PART: &'static str = "state";
     const ALL: &'static [Self] = &[Self::Active, Self::Paused, Self::Disabled, Self::Gone];
 
@@ -68,14 +68,14 @@ impl Code for OwnerState {
 impl Code for Phase {
     const PART: &'static str = "phase";
     const ALL: &'static [Self] =
-        &[Self::Pending, Self::Delivering, Self::Waiting, Self::Parked, Self::Dead, Self::Delivered];
+        &[Self::Pending, Self::Delivering, Self::Waiting, Self::Held, Self::Dead, Self::Delivered];
 
     fn code(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Delivering => "delivering",
             Self::Waiting => "waiting",
-            Self::Parked => "parked",
+            Self::Held => "held",
             Self::Delivered => "delivered",
             Self::Dead => "dead",
         }

@@ -13,4 +13,4 @@ mod object;
 mod secrets;
 pub mod time;
 
-pub use mistakes::{Mistake, Refusal};
+pub use mistakes::{RequestError, ValidationError};

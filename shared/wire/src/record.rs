@@ -7,13 +7,13 @@
 //!
 //! Headers repeat what readers filter by. Reading needs none of them but a tombstone's `dispatch`.
 
+mod cooldown;
 mod dead_letter;
 mod dispatch;
-mod gate;
 mod headers;
-mod owner;
 mod payload;
 mod result;
+mod setting;
 mod status;
 mod tombstone;
 mod undecodable;
@@ -56,11 +56,11 @@ pub fn encode(record: &Record) -> Encoded {
     let value = match record {
         Record::Dispatch(_, dispatch) => Some(dispatch::encode(dispatch)),
         Record::Result(result) => Some(result::encode(result)),
-        Record::DeadLetter(letter) => Some(dead_letter::encode(letter)),
+        Record::DeadLetter(dead_letter) => Some(dead_letter::encode(dead_letter)),
         Record::Undecodable(found) => Some(undecodable::encode(found)),
         Record::Waiting(waiting) => Some(waiting::encode(waiting)),
         Record::Tombstone(..) => None,
-        Record::Owner(decision) => Some(owner::encode(decision)),
+        Record::Setting(decision) => Some(setting::encode(decision)),
     };
     Encoded { key: record.key().into_bytes(), value, headers: headers::of(record) }
 }
@@ -86,13 +86,13 @@ fn read(raw: &Raw<'_>) -> Result<Record, Unreadable> {
         (Topic::Slow, Some(value)) => dispatch::decode(value).map(|found| Record::Dispatch(Lane::Slow, found)),
         (Topic::Results, Some(value)) => result::decode(value).map(Record::Result),
         (Topic::DeadLetter, Some(value)) => {
-            let letter = dead_letter::decode(value).map(Record::DeadLetter);
-            letter.or_else(|error| undecodable::decode(value).unwrap_or(Err(error)).map(Record::Undecodable))
+            let dead_letter = dead_letter::decode(value).map(Record::DeadLetter);
+            dead_letter.or_else(|error| undecodable::decode(value).unwrap_or(Err(error)).map(Record::Undecodable))
         }
         (Topic::State, Some(value)) => {
-            let of_owner = raw.key.is_some_and(|key| key.starts_with(owner::KEY_PREFIX));
-            let record = if of_owner {
-                Record::Owner(owner::decode(value)?)
+            let of_setting = raw.key.is_some_and(|key| key.starts_with(setting::KEY_PREFIX));
+            let record = if of_setting {
+                Record::Setting(setting::decode(value)?)
             } else {
                 Record::Waiting(waiting::decode(value)?)
             };

@@ -1,7 +1,7 @@
 //! The HTTP interface: who may call, and the bounds of a request.
 
 use http_api::{ApiKey, ApiLimits, Auth};
-use settings::{ApiAuth, Mistake, Settings};
+use settings::{ApiAuth, Settings, ValidationError};
 
 use crate::error::{self, WiringError};
 
@@ -17,7 +17,7 @@ pub fn auth(settings: &Settings) -> Result<Auth, WiringError> {
 }
 
 /// Every mistake that shows when the API is built.
-pub fn mistakes(settings: &Settings) -> Vec<Mistake> {
+pub fn mistakes(settings: &Settings) -> Vec<ValidationError> {
     if settings.api.auth == ApiAuth::Keys { error::mistakes(keys(settings)) } else { Vec::new() }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use delivery::ports::time::{Clock, Random};
 use delivery::{Fault, FaultKind};
 use log_kafka::KafkaLog;
-use settings::{Mistake, Settings};
+use settings::{Settings, ValidationError};
 use store_redis::RedisStore;
 use thiserror::Error;
 
@@ -32,7 +32,7 @@ pub enum WithoutRedis {
 pub struct ConnectError(Vec<String>);
 
 /// Every mistake that shows when [`connect`] is called, but for those that only AWS knows.
-pub fn connect_mistakes(settings: &Settings, clock: &Arc<dyn Clock>) -> Vec<Mistake> {
+pub fn connect_mistakes(settings: &Settings, clock: &Arc<dyn Clock>) -> Vec<ValidationError> {
     let kafka = crate::kafka::mistakes(settings, Arc::clone(clock));
     [kafka, crate::redis::mistakes(settings, Arc::clone(clock))].concat()
 }
@@ -73,7 +73,7 @@ pub async fn connect(
 }
 
 fn unusable(error: WiringError) -> String {
-    Mistake::from(error).to_string()
+    ValidationError::from(error).to_string()
 }
 
 fn unreached(what: &str, fault: &Fault) -> String {

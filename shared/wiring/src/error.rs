@@ -2,7 +2,7 @@
 
 use delivery::Fault;
 use domain::PolicyError;
-use settings::Mistake;
+use settings::ValidationError;
 use thiserror::Error;
 
 /// A setting that cannot be put to use: the deployment is wrong.
@@ -45,7 +45,7 @@ impl WiringError {
 }
 
 /// As the settings tell of their own mistakes.
-impl From<WiringError> for Mistake {
+impl From<WiringError> for ValidationError {
     fn from(error: WiringError) -> Self {
         match error {
             WiringError::Policy(PolicyError { field, rule }) => Self::of(field, rule),
@@ -59,6 +59,6 @@ impl From<WiringError> for Mistake {
 }
 
 /// The mistakes among what came of putting settings to use.
-pub(crate) fn mistakes<T>(tried: impl IntoIterator<Item = Result<T, WiringError>>) -> Vec<Mistake> {
-    tried.into_iter().filter_map(Result::err).map(Mistake::from).collect()
+pub(crate) fn mistakes<T>(tried: impl IntoIterator<Item = Result<T, WiringError>>) -> Vec<ValidationError> {
+    tried.into_iter().filter_map(Result::err).map(ValidationError::from).collect()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use delivery::ports::time::Clock;
 use log_kafka::{Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram};
 use log_kafka::{Security, TopicNames, TopicSpec};
-use settings::{Kafka, KafkaAuth, Mistake, Settings};
+use settings::{Kafka, KafkaAuth, Settings, ValidationError};
 
 use crate::error::{self, WiringError};
 
@@ -49,7 +49,7 @@ pub async fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<KafkaC
 }
 
 /// Every mistake that shows when the log is connected, but for those that only AWS knows; `clock` as for [`config`].
-pub fn mistakes(settings: &Settings, clock: Arc<dyn Clock>) -> Vec<Mistake> {
+pub fn mistakes(settings: &Settings, clock: Arc<dyn Clock>) -> Vec<ValidationError> {
     let kafka = &settings.kafka;
     let cluster = kafka.cluster_arn.as_deref().map_or(Ok(()), is_cluster);
     error::mistakes([auth(kafka, clock).map(drop), cluster, authorities(kafka)])

@@ -7,7 +7,7 @@ use domain::{
     CircuitPolicy, Endpoint, InflightLimits, LanePolicy, OnStoreFailure, Policy, PolicyError, ReleasePolicy,
     ResponseBody, RetryPolicy,
 };
-use settings::{Mistake, Settings};
+use settings::{Settings, ValidationError};
 
 use crate::error::{self, WiringError};
 
@@ -36,7 +36,7 @@ pub fn policy(settings: &Settings) -> Result<Policy, WiringError> {
 }
 
 /// Every mistake that shows when the policy is built, or the health URLs are read.
-pub fn mistakes(settings: &Settings) -> Vec<Mistake> {
+pub fn mistakes(settings: &Settings) -> Vec<ValidationError> {
     let policies = [
         of_retries(settings).map(drop),
         of_releases(settings).map(drop),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use delivery::ports::time::Clock;
-use settings::{Mistake, Redis, RedisAuth, Settings};
+use settings::{Redis, RedisAuth, Settings, ValidationError};
 #[cfg(feature = "iam")]
 use store_redis::{Cache, IamLogins};
 use store_redis::{Login, RedisConfig, Retention, Tls, Topology};
@@ -31,7 +31,7 @@ pub fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<RedisConfig,
 }
 
 /// Every mistake that shows when the store is connected; `clock` as for [`config`].
-pub fn mistakes(settings: &Settings, clock: Arc<dyn Clock>) -> Vec<Mistake> {
+pub fn mistakes(settings: &Settings, clock: Arc<dyn Clock>) -> Vec<ValidationError> {
     let redis = &settings.redis;
     error::mistakes([without_sentinels(redis), tls(redis).map(drop), login(redis, clock).map(drop)])
 }
@@ -83,7 +83,7 @@ fn iam(_: &Redis, _clock: Arc<dyn Clock>) -> Result<Login, WiringError> {
 }
 
 /// One key holds all that is known of a webhook, so it stays for the longest of its parts' times. The index of dead
-/// letters stays as long as the topic that it points into.
+/// dead letters stays as long as the topic that it points into.
 fn retention(settings: &Settings) -> Retention {
     let ttl = &settings.ttl;
     Retention {

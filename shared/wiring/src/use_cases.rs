@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use delivery::batch::Batch;
-use delivery::dead_letters::DeadLetterDesk;
+use delivery::dead_letters::DeadLetterService;
 use delivery::deliver::Deliver;
-use delivery::endpoints::EndpointDesk;
+use delivery::endpoints::EndpointService;
 use delivery::enqueue::Enqueue;
 use delivery::ports::dead_letters::DeadLetters;
 use delivery::ports::endpoints::Endpoints;
@@ -21,7 +21,7 @@ use delivery::ports::vault::Vault;
 use delivery::rebuild::Rebuild;
 use delivery::release::Release;
 use delivery::scheduler::Scheduler;
-use delivery::tally::StatsTally;
+use delivery::stats_buffer::StatsBuffer;
 use settings::Settings;
 
 use crate::error::WiringError;
@@ -82,7 +82,7 @@ pub struct UseCases {
     /// Chance.
     pub random: Arc<dyn Random>,
     /// What was counted.
-    pub tally: Arc<StatsTally>,
+    pub tally: Arc<StatsBuffer>,
 }
 
 impl std::fmt::Debug for UseCases {
@@ -94,7 +94,7 @@ impl std::fmt::Debug for UseCases {
 impl UseCases {
     /// Nothing counted yet.
     pub fn new(log: Arc<dyn Log>, stores: Stores, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        let tally = Arc::new(StatsTally::new(Arc::clone(&stores.stats)));
+        let tally = Arc::new(StatsBuffer::new(Arc::clone(&stores.stats)));
         Self { log, stores, clock, random, tally }
     }
 
@@ -167,8 +167,8 @@ impl UseCases {
     }
 
     /// Lists and replays dead letters.
-    pub fn dead_letters(&self) -> DeadLetterDesk {
-        DeadLetterDesk {
+    pub fn dead_letters(&self) -> DeadLetterService {
+        DeadLetterService {
             log: Arc::clone(&self.log),
             hot: Arc::clone(&self.stores.hot),
             index: Arc::clone(&self.stores.dead_letters),
@@ -180,8 +180,8 @@ impl UseCases {
     ///
     /// # Errors
     /// A health URL that is none.
-    pub fn endpoints(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<EndpointDesk, WiringError> {
-        Ok(EndpointDesk {
+    pub fn endpoints(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<EndpointService, WiringError> {
+        Ok(EndpointService {
             log: Arc::clone(&self.log),
             hot: Arc::clone(&self.stores.hot),
             endpoints: Arc::clone(&self.stores.endpoints),

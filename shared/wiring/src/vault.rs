@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use delivery::ports::time::Random;
 use domain::Secret;
-use settings::{Mistake, Secrets};
+use settings::{Secrets, ValidationError};
 use vault_xchacha::XChaChaVault;
 
 use crate::error::{self, WiringError};
@@ -24,7 +24,7 @@ pub fn key(secrets: &Secrets) -> Result<&Secret, WiringError> {
 }
 
 /// Every mistake that shows when [`key`] is asked for.
-pub fn mistakes(secrets: &Secrets) -> Vec<Mistake> {
+pub fn mistakes(secrets: &Secrets) -> Vec<ValidationError> {
     error::mistakes([key(secrets)])
 }
 

@@ -129,9 +129,9 @@ fn a_poison_record_of_8_mib_fits_its_topic_and_the_dead_letters() {
         let at = publish_raw(&kafka, Topic::Pending, Some(&bytes)).await;
         let found = read_one(&kafka, Topic::Pending, at).await.expect_err("it is not readable");
         assert_eq!(found.value.as_deref(), Some(&bytes[..]));
-        let letter = Record::Undecodable(found);
-        let at = kafka.log.publish(vec![letter.clone()]).await.expect("the dead letter is taken").remove(0);
-        assert_eq!(read_one(&kafka, Topic::DeadLetter, at).await, Ok(letter));
+        let dead_letter = Record::Undecodable(found);
+        let at = kafka.log.publish(vec![dead_letter.clone()]).await.expect("the dead letter is taken").remove(0);
+        assert_eq!(read_one(&kafka, Topic::DeadLetter, at).await, Ok(dead_letter));
     });
 }
 

@@ -43,9 +43,9 @@ fn forgotten_scripts_are_told_again() {
         for _ in 0..5 {
             let first = dispatch();
             let _: () = instance.ask(&["SCRIPT", "FLUSH"]).await;
-            let facts = instance.store.open(open(&first)).await;
+            let facts = instance.store.acquire(open(&first)).await;
             let _: () = instance.ask(&["SCRIPT", "FLUSH"]).await;
-            instance.store.close(settled(&first, &facts, Phase::Delivered)).await.expect("written");
+            instance.store.apply(settled(&first, &facts, Phase::Delivered)).await.expect("written");
             let known = instance.store.statuses(from_ref(&first.webhook.id)).await.expect("it answers");
             assert_eq!(known, [Some(status(&first, Phase::Delivered))]);
         }
@@ -57,10 +57,10 @@ async fn deliver_through_kills(instance: &Instance, name: &str) {
     let all: Vec<_> = (0..20).map(|_| dispatch()).collect();
     let killed: u64 = instance.ask(&["CLIENT", "KILL", "USER", name]).await;
     assert!(killed > 0, "the store logs in as its user");
-    let opened = join_all(all.iter().map(|first| instance.store.open(open(first)))).await;
+    let opened = join_all(all.iter().map(|first| instance.store.acquire(open(first)))).await;
     let _: u64 = instance.ask(&["CLIENT", "KILL", "USER", name]).await;
     let closes = all.iter().zip(&opened).map(|(first, facts)| settled(first, facts, Phase::Delivered));
-    for closed in join_all(closes.map(|writes| instance.store.close(writes))).await {
+    for closed in join_all(closes.map(|writes| instance.store.apply(writes))).await {
         closed.expect("written");
     }
     let ids: Vec<_> = all.iter().map(|first| first.webhook.id.clone()).collect();
@@ -96,17 +96,17 @@ fn a_flush_in_the_middle_leaves_defaults() {
     run(async {
         let instance = Instance::new(Login::None).await;
         let first = dispatch();
-        let facts = instance.store.open(open(&first)).await;
-        instance.store.close(vec![Write::Schedule(waiting(&numbered(&first, 2), at(1)))]).await.expect("written");
+        let facts = instance.store.acquire(open(&first)).await;
+        instance.store.apply(vec![Write::Schedule(waiting(&numbered(&first, 2), at(1)))]).await.expect("written");
         for key in instance.keys().await {
             let _: u64 = instance.ask(&["DEL", &format!("{}{key}", instance.prefix)]).await;
         }
-        instance.store.close(settled(&first, &facts, Phase::Waiting)).await.expect("who still works is believed");
+        instance.store.apply(settled(&first, &facts, Phase::Waiting)).await.expect("who still works is believed");
         let known = instance.store.statuses(from_ref(&first.webhook.id)).await.expect("it answers");
         assert_eq!(known[0].as_ref().map(|status| status.phase), Some(Phase::Waiting));
         assert_eq!(instance.store.next_due().await.expect("it answers"), None);
         assert_eq!(instance.store.epoch().await.expect("it answers"), None, "this is what a rebuild looks for");
-        let other = instance.store.open(open(&dispatch())).await;
+        let other = instance.store.acquire(open(&dispatch())).await;
         assert_eq!(other.endpoint, Some(EndpointState::default()));
     });
 }
@@ -121,11 +121,11 @@ fn unreadable_values_are_as_good_as_lost() {
         let key = |name: String| format!("{}{name}", instance.prefix);
         let (wh, ep) = (key(format!("{{wh:{}}}", webhook.id)), key(format!("{{ep:{hash}}}")));
         let _: u64 = instance.ask(&["HSET", &wh, "claim", "what?", "status", "", "a:1", "nothing"]).await;
-        let _: u64 = instance.ask(&["HSET", &ep, "version", "x", "gate", "y", "bucket:0", "z"]).await;
-        let _: () = instance.ask(&["SET", &format!("{ep}:owner:{}", webhook.config_id), "?"]).await;
-        let facts = instance.store.open(open(&first)).await;
+        let _: u64 = instance.ask(&["HSET", &ep, "version", "x", "cooldown", "y", "bucket:0", "z"]).await;
+        let _: () = instance.ask(&["SET", &format!("{ep}:setting:{}", webhook.config_id), "?"]).await;
+        let facts = instance.store.acquire(open(&first)).await;
         assert_eq!(facts.endpoint, Some(EndpointState::default()));
-        instance.store.close(settled(&first, &facts, Phase::Delivered)).await.expect("written");
+        instance.store.apply(settled(&first, &facts, Phase::Delivered)).await.expect("written");
         let known = instance.store.statuses(from_ref(&webhook.id)).await.expect("it answers");
         assert_eq!(known[0].as_ref().map(|status| status.phase), Some(Phase::Delivered));
     });
@@ -164,8 +164,8 @@ fn a_store_is_connected_by_the_first_command_that_finds_redis() {
             let fault = store.statuses(from_ref(&first.webhook.id)).await.expect_err("nobody is there");
             assert_eq!(fault.kind, FaultKind::Transient, "{topology:?}: {fault:?}");
             let _redis = forward(TcpListener::bind(here).await.expect("the port is free"));
-            let facts = store.open(open(&first)).await;
-            store.close(settled(&first, &facts, Phase::Delivered)).await.expect("written");
+            let facts = store.acquire(open(&first)).await;
+            store.apply(settled(&first, &facts, Phase::Delivered)).await.expect("written");
             let known = store.statuses(from_ref(&first.webhook.id)).await.expect("it answers");
             assert_eq!(known, [Some(status(&first, Phase::Delivered))], "{topology:?}");
         }
@@ -223,7 +223,7 @@ fn a_source_of_logins_is_asked() {
         for topology in [Topology::Cluster, Topology::Single] {
             let instance = Instance::of(topology, Login::From(Arc::new(One(name.clone())))).await;
             for _ in 0..2 {
-                let facts = instance.store.open(open(&dispatch())).await;
+                let facts = instance.store.acquire(open(&dispatch())).await;
                 assert!(matches!(facts.claim, ClaimFact::Taken { .. }), "{facts:?}");
                 let killed: u64 = instance.ask(&["CLIENT", "KILL", "USER", &name]).await;
                 assert!(killed > 0, "the store logs in as the user that it was told");
@@ -242,12 +242,12 @@ fn what_the_store_cannot_say_is_unknown() {
         let (name, login) = user().await;
         let instance = Instance::new(login).await;
         let first = dispatch();
-        let facts = instance.store.open(open(&first)).await;
+        let facts = instance.store.acquire(open(&first)).await;
         let _: () = instance.ask(&["ACL", "SETUSER", &name, "-@all"]).await;
-        let unknown = instance.store.open(open(&first)).await;
+        let unknown = instance.store.acquire(open(&first)).await;
         assert_eq!((unknown.claim, unknown.endpoint), (ClaimFact::Unknown, None));
         assert_eq!((unknown.on_endpoint, unknown.on_domain), (LeaseFact::Unlimited, LeaseFact::Unlimited));
-        let fault = instance.store.close(settled(&first, &facts, Phase::Delivered)).await.expect_err("no permission");
+        let fault = instance.store.apply(settled(&first, &facts, Phase::Delivered)).await.expect_err("no permission");
         assert_eq!(fault.kind, FaultKind::Permanent, "{fault:?}");
         drop_user(&instance, &name).await;
     });

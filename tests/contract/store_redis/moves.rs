@@ -4,7 +4,7 @@ use std::slice::from_ref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use delivery::ports::endpoints::Endpoints;
-use delivery::ports::hot_state::{HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, HotState};
 use delivery::ports::statuses::Statuses;
 use domain::{ClaimFact, Dispatch, Endpoint, LeaseFact, Phase, Settlement, Write};
 use futures::future::{join, join_all};
@@ -31,7 +31,7 @@ impl<'a> Move<'a> {
     async fn begin(pair: &'a Pair, key: &str) -> Self {
         let slot: u16 = pair.0[0].ask(&["CLUSTER", "KEYSLOT", key]).await;
         let slot = slot.to_string();
-        let (from, to) = pair.by_owner(&slot).await;
+        let (from, to) = pair.by_slot(&slot).await;
         let (source, target): (String, String) =
             (from.ask(&["CLUSTER", "MYID"]).await, to.ask(&["CLUSTER", "MYID"]).await);
         let () = to.ask(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &source]).await;
@@ -89,7 +89,7 @@ async fn goes_on(done: &AtomicU64) {
 async fn dispatches(store: &RedisStore, first: &Dispatch, (done, is_over): (&AtomicU64, &AtomicBool)) -> Dispatch {
     let mut now = first.clone();
     loop {
-        let facts = store.open(open(&now)).await;
+        let facts = store.acquire(open(&now)).await;
         // It may have been taken over a connection that died before it said so, and again.
         assert!(matches!(facts.claim, ClaimFact::Taken { .. }), "{:?}", facts.claim);
         let settlement = Settlement {
@@ -97,8 +97,8 @@ async fn dispatches(store: &RedisStore, first: &Dispatch, (done, is_over): (&Ato
             status: status(&now, Phase::Waiting),
             attempt: Some(attempt(&now)),
         };
-        store.close(vec![Write::Settle(settlement)]).await.expect("written");
-        let again = store.open(open(&now)).await;
+        store.apply(vec![Write::Settle(settlement)]).await.expect("written");
+        let again = store.acquire(open(&now)).await;
         assert!(matches!(again.claim, ClaimFact::Settled(_)), "{:?}", again.claim);
         done.fetch_add(1, Ordering::Relaxed);
         if is_over.load(Ordering::Relaxed) {
@@ -164,11 +164,11 @@ async fn fails(store: &RedisStore, target: &Endpoint, is_over: &AtomicBool) -> u
     let mut count = 0;
     while !is_over.load(Ordering::Relaxed) {
         let next = dispatch_to(target);
-        let request = OpenRequest { endpoint_limit: AT_ONCE, domain_limit: None, ..open(&next) };
-        let facts = store.open(request).await;
+        let request = AcquireRequest { endpoint_limit: AT_ONCE, domain_limit: None, ..open(&next) };
+        let facts = store.acquire(request).await;
         assert!(facts.endpoint.is_some(), "{facts:?}");
         assert_eq!(facts.on_endpoint, LeaseFact::Taken, "{facts:?}");
-        store.close(settled(&next, &facts, Phase::Waiting)).await.expect("written");
+        store.apply(settled(&next, &facts, Phase::Waiting)).await.expect("written");
         count += 1;
     }
     count

@@ -143,18 +143,18 @@ impl Pair {
     }
 
     /// The server that a slot is at, and the other.
-    pub(super) async fn by_owner(&self, slot: &str) -> (&Server, &Server) {
+    pub(super) async fn by_slot(&self, slot: &str) -> (&Server, &Server) {
         let [first, second] = &self.0;
         let counted: Vec<Vec<redis::Value>> = first.ask(&["CLUSTER", "SLOTS"]).await;
         let slot: u16 = slot.parse().expect("a slot");
-        let owner = counted.into_iter().find_map(|range| {
+        let node = counted.into_iter().find_map(|range| {
             let [from, to, node] =
                 <[redis::Value; 3]>::try_from(range.into_iter().take(3).collect::<Vec<_>>()).ok()?;
             let (from, to): (u16, u16) = (redis::from_redis_value(from).ok()?, redis::from_redis_value(to).ok()?);
             let (_, port, ..): (String, u16, redis::Value, redis::Value) = redis::from_redis_value(node).ok()?;
             (from..=to).contains(&slot).then_some(port)
         });
-        if owner.expect("the slot is owned") == first.port { (first, second) } else { (second, first) }
+        if node.expect("the slot is owned") == first.port { (first, second) } else { (second, first) }
     }
 }
 

@@ -45,9 +45,9 @@ fn a_user_logs_in_over_tls() {
             let config = secure(topology, login.clone()).await;
             let store = Arc::new(RedisStore::connect(config).await.expect("it logs in"));
             let first = dispatch();
-            let facts = store.open(open(&first)).await;
+            let facts = store.acquire(open(&first)).await;
             assert!(matches!(facts.claim, ClaimFact::Taken { .. }), "{topology:?}: {facts:?}");
-            store.close(settled(&first, &facts, Phase::Delivered)).await.expect("written");
+            store.apply(settled(&first, &facts, Phase::Delivered)).await.expect("written");
             let mut cmd = redis::cmd("CLIENT");
             let killed: u64 = cmd
                 .arg("KILL")
@@ -57,7 +57,7 @@ fn a_user_logs_in_over_tls() {
                 .await
                 .expect("its connections end");
             assert!(killed > 0, "{topology:?}: it logs in as its user");
-            let facts = store.open(open(&first)).await;
+            let facts = store.acquire(open(&first)).await;
             assert!(matches!(facts.claim, ClaimFact::Settled(_)), "over a new connection: {facts:?}");
         }
         let mut cmd = redis::cmd("ACL");

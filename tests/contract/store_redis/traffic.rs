@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use delivery::ports::dead_letters::{DeadLetterFilter, DeadLetters};
 use delivery::ports::endpoints::Endpoints;
-use delivery::ports::hot_state::{HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, HotState};
 use delivery::ports::recovery::{Epoch, Recovery};
 use delivery::ports::schedule::{Lease, Schedule};
 use delivery::ports::stats::{Counts, Hour, HourlyStats, Stats};
 use delivery::ports::statuses::Statuses;
 use domain::{
-    Circuit, ClaimFact, ClaimRequest, Dispatch, EndpointReport, Facts, Fence, Gate, Owner, OwnerState, Pace, Phase,
-    Settlement, Tally, Timestamp, Transition, Write,
+    Circuit, ClaimFact, ClaimHolder, ClaimRequest, Cooldown, Dispatch, EndpointReport, EndpointSetting, Facts, Fence,
+    Pace, Phase, Settlement, Tally, Timestamp, Transition, Write,
 };
 use futures::future::join_all;
 use store_redis::{Login, Traffic};
 use testkit::contract::run;
 use testkit::generate::{
-    at, attempt, config_id, dead_letter_entry, decision, dispatch, dispatch_of, dispatch_to, endpoint, numbered,
-    parked, report, status, waiting,
+    at, attempt, config_id, dead_letter_entry, decision, dispatch, dispatch_of, dispatch_to, endpoint, held,
+    numbered, report, status, waiting,
 };
 
 use super::Instance;
@@ -26,13 +26,13 @@ use super::Instance;
 const SUCCESS: Tally = Tally { failures: 0, successes: 1, slow: 0 };
 const FAILURE: Tally = Tally { failures: 1, successes: 0, slow: 0 };
 
-pub(super) fn open(dispatch: &Dispatch) -> OpenRequest<'_> {
-    OpenRequest {
+pub(super) fn open(dispatch: &Dispatch) -> AcquireRequest<'_> {
+    AcquireRequest {
         dispatch,
         claim: ClaimRequest {
             dispatch: dispatch.number,
             replayed_from: dispatch.replayed_from,
-            owner: Owner("a".to_owned()),
+            holder: ClaimHolder("a".to_owned()),
             until: at(60_000),
         },
         endpoint_limit: 1000,
@@ -58,7 +58,7 @@ pub(super) fn settled(dispatch: &Dispatch, facts: &Facts, phase: Phase) -> Vec<W
     vec![
         Write::Settle(settlement),
         Write::Report(report(&dispatch.webhook.endpoint, tally)),
-        Write::Release(facts.leases(dispatch, None)),
+        Write::GiveBack(facts.leases(dispatch, None)),
     ]
 }
 
@@ -69,8 +69,8 @@ fn since(before: Traffic, after: Traffic) -> (u64, u64) {
 /// Runs every script once, so that Redis knows them all.
 async fn warm(instance: &Instance) {
     let first = dispatch();
-    let facts = instance.store.open(open(&first)).await;
-    instance.store.close(settled(&first, &facts, Phase::Waiting)).await.expect("written");
+    let facts = instance.store.acquire(open(&first)).await;
+    instance.store.apply(settled(&first, &facts, Phase::Waiting)).await.expect("written");
 }
 
 /// P6: "two round trips per attempt", and of a healthy endpoint nothing stays.
@@ -81,8 +81,8 @@ fn an_attempt_is_two_round_trips_and_leaves_the_webhook_alone() {
         warm(&instance).await;
         let (before, known) = (instance.store.traffic(), instance.keys().await);
         let first = dispatch();
-        let facts = instance.store.open(open(&first)).await;
-        let told = instance.store.close(settled(&first, &facts, Phase::Delivered)).await.expect("written");
+        let facts = instance.store.acquire(open(&first)).await;
+        let told = instance.store.apply(settled(&first, &facts, Phase::Delivered)).await.expect("written");
         assert_eq!(told, None, "nothing is known of the endpoint");
         assert_eq!(
             since(before, instance.store.traffic()),
@@ -102,10 +102,10 @@ fn a_failed_attempt_is_two_round_trips() {
         warm(&instance).await;
         let before = instance.store.traffic();
         let first = dispatch();
-        let facts = instance.store.open(open(&first)).await;
+        let facts = instance.store.acquire(open(&first)).await;
         let mut writes = settled(&first, &facts, Phase::Waiting);
         writes.push(Write::Schedule(waiting(&numbered(&first, 2), at(10_000))));
-        let told = instance.store.close(writes).await.expect("written").expect("a failure is known of");
+        let told = instance.store.apply(writes).await.expect("written").expect("a failure is known of");
         assert_eq!(told.buckets.len(), 1);
         let (trips, commands) = since(before, instance.store.traffic());
         assert_eq!(trips, 2);
@@ -121,7 +121,7 @@ fn five_hundred_answers_of_one_endpoint_are_no_conflict() {
         warm(&instance).await;
         let target = endpoint();
         let before = instance.store.traffic();
-        let reports = (0..500).map(|_| instance.store.close(vec![Write::Report(report(&target, FAILURE))]));
+        let reports = (0..500).map(|_| instance.store.apply(vec![Write::Report(report(&target, FAILURE))]));
         let states = join_all(reports).await;
         assert_eq!(since(before, instance.store.traffic()), (500, 500));
         let counted = |state: domain::EndpointState| state.buckets.first().map_or(0, |bucket| bucket.tally.failures);
@@ -137,7 +137,7 @@ fn a_close_of_thousands_is_one_trip() {
         let instance = Instance::new(Login::None).await;
         let (target, before) = (endpoint(), instance.store.traffic());
         let all: Vec<_> = (0..4000).map(|n| waiting(&dispatch_to(&target), at(n))).collect();
-        instance.store.close(all.into_iter().map(Write::Schedule).collect()).await.expect("written");
+        instance.store.apply(all.into_iter().map(Write::Schedule).collect()).await.expect("written");
         let (trips, commands) = since(before, instance.store.traffic());
         assert_eq!(trips, 1);
         assert!(commands < 200, "{commands} scripts for 4000 entries");
@@ -148,40 +148,40 @@ fn a_close_of_thousands_is_one_trip() {
 /// A delivery, with everything that may happen to it.
 async fn full_life(instance: &Instance, first: &Dispatch) {
     let (store, target) = (&instance.store, &first.webhook.endpoint);
-    let paced = OpenRequest {
+    let paced = AcquireRequest {
         pace: Some(Pace { interval: Duration::from_millis(50), burst: Duration::from_secs(1) }),
         ..open(first)
     };
-    let facts = store.open(paced).await;
+    let facts = store.acquire(paced).await;
     let mut writes = settled(first, &facts, Phase::Waiting);
     let second = numbered(first, 2);
     writes.push(Write::Schedule(waiting(&second, at(10))));
-    let gate = Some(Gate::new(at(10), at(20)));
-    writes.push(Write::Report(EndpointReport { gate, ..report(target, FAILURE) }));
-    let state = store.close(writes).await.expect("written").expect("a state");
+    let cooldown = Some(Cooldown::new(at(10), at(20)));
+    writes.push(Write::Report(EndpointReport { cooldown, ..report(target, FAILURE) }));
+    let state = store.apply(writes).await.expect("written").expect("a state");
     let transition = Transition {
         endpoint: target.clone(),
         version: state.version,
         circuit: Circuit::Open { since: at(1) },
-        gate: state.gate,
+        cooldown: state.cooldown,
     };
     store.change(&transition).await.expect("changed");
     let lease = Lease { token: "t".to_owned(), now: at(10), until: at(100) };
     assert_eq!(Schedule::lease(store.as_ref(), &lease, 10).await.expect("leased").len(), 1);
-    store.close(vec![Write::Park(parked(&second, at(11)))]).await.expect("written");
-    store.close(vec![Write::Decide(decision(first, OwnerState::Paused, at(11)))]).await.expect("written");
+    store.apply(vec![Write::Hold(held(&second, at(11)))]).await.expect("written");
+    store.apply(vec![Write::Decide(decision(first, EndpointSetting::Paused, at(11)))]).await.expect("written");
     let entry = dead_letter_entry(&second, at(12));
-    store.close(vec![Write::Index(entry.clone())]).await.expect("written");
+    store.apply(vec![Write::Index(entry.clone())]).await.expect("written");
     let hourly = HourlyStats {
         counts: Counts { enqueued: 1, ..Counts::default() },
         endpoints: [target.hash().clone()].into(),
     };
     store.add(Hour(at(0).as_secs() / 3600), &hourly).await.expect("counted");
-    let (fence, _) = store.lock(&Owner("r".to_owned()), at(0), at(10)).await.expect("asked").expect("free");
-    let mark = Epoch { number: 1, completed_at: at(1), replayed: 3, is_behind: false };
+    let (fence, _) = store.lock(&ClaimHolder("r".to_owned()), at(0), at(10)).await.expect("asked").expect("free");
+    let mark = Epoch { number: 1, completed_at: at(1), replayed: 3, statuses_pending: false };
     assert!(store.complete(fence, &mark).await.expect("completed"));
     // Another that is under way.
-    store.open(open(&dispatch_to(target))).await;
+    store.acquire(open(&dispatch_to(target))).await;
 }
 
 /// "Nothing reads or writes a key that is not in design.md": the keys of a full life, each once.
@@ -218,7 +218,7 @@ fn only_what_waits_has_no_time_to_live() {
         let instance = Instance::new(Login::None).await;
         let first = dispatch();
         full_life(&instance, &first).await;
-        let for_ever = ["{due:", "{system}", "endpoints:troubled", "dead:configs"];
+        let for_ever = ["{due:", "{system}", "endpoints:unhealthy", "dead:configs"];
         for key in instance.keys().await {
             let ttl: i64 = instance.ask(&["PTTL", &format!("{}{key}", instance.prefix)]).await;
             let waits = for_ever.iter().any(|start| key.starts_with(start))
@@ -227,11 +227,11 @@ fn only_what_waits_has_no_time_to_live() {
         }
         let webhook = &first.webhook;
         let (hash, config) = (webhook.endpoint.hash().clone(), webhook.config_id.clone());
-        let unpark = Write::Unpark(hash, config, webhook.id.clone(), 9);
-        instance.store.close(vec![unpark]).await.expect("written");
+        let unhold = Write::Unhold(hash, config, webhook.id.clone(), 9);
+        instance.store.apply(vec![unhold]).await.expect("written");
         instance
             .store
-            .close(vec![Write::Decide(decision(&first, OwnerState::Active, at(12)))])
+            .apply(vec![Write::Decide(decision(&first, EndpointSetting::Active, at(12)))])
             .await
             .expect("written");
         for key in instance.keys().await.iter().filter(|key| key.starts_with("{ep:")) {
@@ -241,60 +241,60 @@ fn only_what_waits_has_no_time_to_live() {
     });
 }
 
-/// RT-1: while a gate is closed nothing reports, so the key must outlive it by itself, whoever wrote last.
+/// RT-1: while a cooldown is closed nothing reports, so the key must outlive it by itself, whoever wrote last.
 #[test]
-fn a_gate_is_kept_until_its_window_ends() {
+fn a_cooldown_is_kept_until_its_window_ends() {
     run(async {
         let instance = Instance::new(Login::None).await;
         let (first, time) = (dispatch(), instance.ask::<Vec<u64>>(&["TIME"]).await);
         let (target, now) = (&first.webhook.endpoint, time[0] * 1000);
         let day_ms = 24 * 3600 * 1000;
-        let gate = Gate::new(Timestamp::from_ms(now + 2 * day_ms), Timestamp::from_ms(now + 3 * day_ms));
+        let cooldown = Cooldown::new(Timestamp::from_ms(now + 2 * day_ms), Timestamp::from_ms(now + 3 * day_ms));
         let key = format!("{}{{ep:{}}}", instance.prefix, target.hash());
         let kept = async |by: &str, least: u64| {
             let ttl: u64 = instance.ask(&["PTTL", &key]).await;
             assert!(ttl > least && ttl <= least + day_ms, "{ttl} ms after {by}");
         };
-        let close = async |write: Write| instance.store.close(vec![write]).await.expect("written");
-        let told = EndpointReport { gate: Some(gate), ..report(target, FAILURE) };
+        let close = async |write: Write| instance.store.apply(vec![write]).await.expect("written");
+        let told = EndpointReport { cooldown: Some(cooldown), ..report(target, FAILURE) };
         let state = close(Write::Report(told)).await.expect("a state");
-        kept("a gate", 2 * day_ms).await;
+        kept("a cooldown", 2 * day_ms).await;
         close(Write::Report(report(target, FAILURE))).await;
         kept("another report", 2 * day_ms).await;
-        for (n, owner) in [OwnerState::Paused, OwnerState::Active].into_iter().enumerate() {
-            close(Write::Decide(decision(&first, owner, at(u64::try_from(n).expect("small"))))).await;
+        for (n, setting) in [EndpointSetting::Paused, EndpointSetting::Active].into_iter().enumerate() {
+            close(Write::Decide(decision(&first, setting, at(u64::try_from(n).expect("small"))))).await;
         }
         kept("a decision", 2 * day_ms).await;
-        close(Write::Park(parked(&first, at(2)))).await;
+        close(Write::Hold(held(&first, at(2)))).await;
         let webhook = &first.webhook;
         let (hash, config) = (target.hash().clone(), webhook.config_id.clone());
-        close(Write::Unpark(hash, config, webhook.id.clone(), 9)).await;
-        kept("what was parked", 2 * day_ms).await;
-        for (gate, least) in [(Some(gate), 2 * day_ms), (None, 0)] {
+        close(Write::Unhold(hash, config, webhook.id.clone(), 9)).await;
+        kept("what was held", 2 * day_ms).await;
+        for (cooldown, least) in [(Some(cooldown), 2 * day_ms), (None, 0)] {
             let version = close(Write::Report(report(target, FAILURE))).await.expect("a state").version;
-            let transition = Transition { endpoint: target.clone(), version, circuit: state.circuit, gate };
+            let transition = Transition { endpoint: target.clone(), version, circuit: state.circuit, cooldown };
             instance.store.change(&transition).await.expect("changed");
             kept("a change", least).await;
         }
     });
 }
 
-/// A parked webhook stays known however long its owner takes, and an index of dead letters does not grow for ever.
+/// A held webhook stays known however long its owner takes, and an index of dead letters does not grow for ever.
 #[test]
 fn what_is_kept_follows_from_what_waits() {
     run(async {
         let instance = Instance::new(Login::None).await;
         let first = dispatch();
         let key = format!("{}{{wh:{}}}", instance.prefix, first.webhook.id);
-        instance.store.close(vec![Write::Merge(status(&first, Phase::Parked))]).await.expect("written");
+        instance.store.apply(vec![Write::Merge(status(&first, Phase::Held))]).await.expect("written");
         assert_eq!(instance.ask::<i64>(&["PTTL", &key]).await, -1);
-        instance.store.close(vec![Write::Merge(status(&numbered(&first, 2), Phase::Dead))]).await.expect("written");
+        instance.store.apply(vec![Write::Merge(status(&numbered(&first, 2), Phase::Dead))]).await.expect("written");
         assert!(instance.ask::<i64>(&["PTTL", &key]).await > 0);
         let week_ms = 7 * 24 * 3600 * 1000;
         let config = config_id();
         let dead = |ms| dead_letter_entry(&dispatch_of(&config, &endpoint()), at(ms));
         let entries = [dead(0), dead(1), dead(week_ms + 1)];
-        instance.store.close(entries.iter().cloned().map(Write::Index).collect()).await.expect("written");
+        instance.store.apply(entries.iter().cloned().map(Write::Index).collect()).await.expect("written");
         let listed = instance.store.list(&DeadLetterFilter::default(), None, 9).await.expect("it answers");
         assert_eq!(listed, entries[1..]);
         assert_eq!(instance.store.find(&entries[0].id).await.expect("it answers"), None);
@@ -307,15 +307,16 @@ fn the_listing_of_trouble_shows_what_is_true() {
     run(async {
         let instance = Instance::new(Login::None).await;
         let target = endpoint();
-        let gated = EndpointReport { gate: Some(Gate::new(at(10), at(20))), ..report(&target, Tally::default()) };
-        instance.store.close(vec![Write::Report(gated.clone())]).await.expect("written");
-        assert_eq!(instance.store.troubled(None, 10).await.expect("it answers"), [target.hash().clone()]);
+        let cooling =
+            EndpointReport { cooldown: Some(Cooldown::new(at(10), at(20))), ..report(&target, Tally::default()) };
+        instance.store.apply(vec![Write::Report(cooling.clone())]).await.expect("written");
+        assert_eq!(instance.store.unhealthy(None, 10).await.expect("it answers"), [target.hash().clone()]);
         let _: u64 = instance.ask(&["DEL", &format!("{}{{ep:{}}}", instance.prefix, target.hash())]).await;
-        assert_eq!(instance.store.troubled(None, 10).await.expect("it answers"), []);
-        instance.store.close(vec![Write::Report(gated.clone())]).await.expect("written");
-        let _: u64 = instance.ask(&["DEL", &format!("{}endpoints:troubled", instance.prefix)]).await;
-        instance.store.close(vec![Write::Report(gated)]).await.expect("written");
-        assert_eq!(instance.store.troubled(None, 10).await.expect("it answers"), [target.hash().clone()]);
+        assert_eq!(instance.store.unhealthy(None, 10).await.expect("it answers"), []);
+        instance.store.apply(vec![Write::Report(cooling.clone())]).await.expect("written");
+        let _: u64 = instance.ask(&["DEL", &format!("{}endpoints:unhealthy", instance.prefix)]).await;
+        instance.store.apply(vec![Write::Report(cooling)]).await.expect("written");
+        assert_eq!(instance.store.unhealthy(None, 10).await.expect("it answers"), [target.hash().clone()]);
     });
 }
 
@@ -326,7 +327,7 @@ fn a_dead_letter_alone_is_no_status() {
         let instance = Instance::new(Login::None).await;
         let first = dispatch();
         let entry = dead_letter_entry(&first, at(1));
-        instance.store.close(vec![Write::Index(entry.clone())]).await.expect("written");
+        instance.store.apply(vec![Write::Index(entry.clone())]).await.expect("written");
         assert_eq!(instance.store.find(&first.webhook.id).await.expect("it answers"), Some(entry));
         assert_eq!(instance.store.attempts(&first.webhook.id).await.expect("it answers"), None);
     });

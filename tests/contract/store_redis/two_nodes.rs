@@ -38,7 +38,7 @@ fn a_close_is_spread_over_both_nodes() {
         let all: Vec<_> = (0..50).map(|_| dispatch()).collect();
         let statuses = all.iter().map(|first| Write::Merge(status(first, Phase::Waiting)));
         let schedule = all.iter().map(|first| Write::Schedule(waiting(&numbered(first, 2), at(1))));
-        store.close(statuses.chain(schedule).collect()).await.expect("written");
+        store.apply(statuses.chain(schedule).collect()).await.expect("written");
         let ids: Vec<_> = all.iter().map(|first| first.webhook.id.clone()).collect();
         let known = store.statuses(&ids).await.expect("it answers");
         assert_eq!(known.iter().flatten().count(), 50);

@@ -9,7 +9,7 @@ use delivery::ports::schedule::{Lease, Schedule};
 use domain::{Dispatch, Payload, PayloadKind, Waiting, Webhook, Write};
 use store_redis::Login;
 use testkit::contract::run;
-use testkit::generate::{at, config_id, endpoint, parked, waiting, webhook};
+use testkit::generate::{at, config_id, endpoint, held, waiting, webhook};
 
 use super::Instance;
 
@@ -28,7 +28,7 @@ fn easy(size: usize) -> Vec<u8> {
     [b"\"", vec![b'x'; size].as_slice(), b"\""].concat()
 }
 
-/// A JSON string of this size, of letters in no order.
+/// A JSON string of this size, of dead letters in no order.
 fn hard(size: usize) -> Vec<u8> {
     let mut state = 7_u64;
     let letters = (0..size).map(|_| {
@@ -41,7 +41,7 @@ fn hard(size: usize) -> Vec<u8> {
 /// Leases until nothing is due, and returns how many webhooks and payload bytes each lease brought.
 async fn lease_all(instance: &Instance, entries: &[Waiting]) -> Vec<(usize, usize)> {
     for entry in entries {
-        instance.store.close(vec![Write::Schedule(entry.clone())]).await.expect("it is scheduled");
+        instance.store.apply(vec![Write::Schedule(entry.clone())]).await.expect("it is scheduled");
     }
     let lease = Lease { token: "a".to_owned(), now: at(1000), until: at(2000) };
     let (mut brought, mut ids) = (Vec::new(), BTreeSet::new());
@@ -77,9 +77,9 @@ fn large_webhooks_are_leased_a_few_at_a_time_however_small_they_are_packed() {
     });
 }
 
-/// So is what is handed out of a parked list.
+/// So is what is handed out of a held list.
 #[test]
-fn large_parked_webhooks_are_handed_out_a_few_at_a_time() {
+fn large_held_webhooks_are_handed_out_a_few_at_a_time() {
     run(async {
         let instance = Instance::new(Login::None).await;
         let (config, endpoint) = (config_id(), endpoint());
@@ -88,20 +88,20 @@ fn large_parked_webhooks_are_handed_out_a_few_at_a_time() {
             let payload = Payload { bytes: easy(size).into(), kind: PayloadKind::Json };
             let (config_id, endpoint) = (config.clone(), endpoint.clone());
             let one = Dispatch::first(Arc::new(Webhook { payload, config_id, endpoint, ..webhook() }));
-            instance.store.close(vec![Write::Park(parked(&one, at(0)))]).await.expect("it is parked");
+            instance.store.apply(vec![Write::Hold(held(&one, at(0)))]).await.expect("it is held");
         }
         let (mut times, mut left) = (0, COUNT);
         while left > 0 {
-            let some = instance.store.parked(hash, &config, COUNT).await.expect("the store answers");
+            let some = instance.store.held(hash, &config, COUNT).await.expect("the store answers");
             assert!(!some.is_empty() && some.len() * size <= LEASED_MAX, "{} of {left}", some.len());
             (times, left) = (times + 1, left - some.len());
             let out = some.into_iter().map(|one| {
-                Write::Unpark(hash.clone(), config.clone(), one.dispatch.webhook.id.clone(), one.dispatch.number)
+                Write::Unhold(hash.clone(), config.clone(), one.dispatch.webhook.id.clone(), one.dispatch.number)
             });
-            instance.store.close(out.collect()).await.expect("they are taken off the list");
+            instance.store.apply(out.collect()).await.expect("they are taken off the list");
         }
         assert!(times > 1);
-        assert_eq!(instance.store.parked(hash, &config, COUNT).await.expect("the store answers"), []);
+        assert_eq!(instance.store.held(hash, &config, COUNT).await.expect("the store answers"), []);
     });
 }
 

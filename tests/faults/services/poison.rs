@@ -116,7 +116,11 @@ async fn p15_poison_ends_as_dead_letters_and_blocks_nobody() {
         () = watch(&servers, &while_rebuilt) => unreachable!("it looks for ever"),
     }
     say(&format!("{:#?}", scene.stage.ledger.reasons));
-    assert_eq!(u64::try_from(scene.stage.ledger.undecodable.len()).unwrap(), records + large, "each has its letter");
+    assert_eq!(
+        u64::try_from(scene.stage.ledger.undecodable.len()).unwrap(),
+        records + large,
+        "each has its dead letter"
+    );
     assert!(scene.stage.ledger.reasons.keys().all(|reason| !reason.is_empty()));
     report("the rebuild", &while_rebuilt.into_inner());
     for (begun, ended) in report("the poison", &while_poisoned.into_inner()) {

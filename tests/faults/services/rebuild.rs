@@ -70,8 +70,9 @@ async fn dead_letters(scene: &Scene) -> usize {
     let mut listed = BTreeMap::new();
     for tenant in 0..64 {
         let answer = scene.stage.ask(0, &format!("/deadletters?config_id=tenant-{tenant}")).await;
-        let letters = answer.and_then(|answer| answer["deadletters"].as_array().cloned()).unwrap_or_default();
-        listed.extend(letters.into_iter().map(|letter| (letter["webhook_id"].to_string(), letter)));
+        let dead_letters = answer.and_then(|answer| answer["deadletters"].as_array().cloned()).unwrap_or_default();
+        listed
+            .extend(dead_letters.into_iter().map(|dead_letter| (dead_letter["webhook_id"].to_string(), dead_letter)));
     }
     listed.len()
 }

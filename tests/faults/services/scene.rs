@@ -74,8 +74,8 @@ pub(crate) async fn until(what: &str, condition: impl AsyncFn() -> bool) {
 }
 
 /// The same for what may take longer than usual.
-pub(crate) async fn until_within(patience: Duration, what: &str, condition: impl AsyncFn() -> bool) {
-    let give_up_at = SystemClock.now().plus(patience);
+pub(crate) async fn until_within(timeout: Duration, what: &str, condition: impl AsyncFn() -> bool) {
+    let give_up_at = SystemClock.now().plus(timeout);
     while !condition().await {
         assert!(SystemClock.now() < give_up_at, "waited in vain until {what}");
         tokio::time::sleep(PAUSE).await;

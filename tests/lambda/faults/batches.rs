@@ -76,7 +76,7 @@ async fn a_batch_of_nothing_but_poison_is_buried_and_blocks_nobody() {
     until("nothing is left", async || source.state().records >= POISON && source.state().lag == 0).await;
     let ledger = &mut scene.stage.ledger;
     ledger.read_on().await.unwrap();
-    assert_eq!(u64::try_from(ledger.undecodable.len()).unwrap(), POISON, "each has its letter");
+    assert_eq!(u64::try_from(ledger.undecodable.len()).unwrap(), POISON, "each has its dead letter");
     assert!(ledger.reasons.keys().all(|reason| !reason.is_empty()), "{:?}", ledger.reasons);
     let state = source.state();
     assert_eq!((state.errors, state.item_failures, state.given_up), (0, 0, 0), "{state:?}");

@@ -24,7 +24,7 @@ async fn an_endpoint_that_hangs_on_every_connection_holds_nobody_else_up() {
     scene.stage.wait_for_the_end(&hanging).await;
     for Accepted { id, planned } in &hanging {
         let entry = &scene.stage.ledger.entries[id];
-        assert_eq!((planned.end, &entry.letters[..]), (End::Dead, &[ReasonType::Exhausted][..]));
+        assert_eq!((planned.end, &entry.dead_letters[..]), (End::Dead, &[ReasonType::Exhausted][..]));
         let numbers: Vec<u32> = entry.attempts.iter().map(|attempt| attempt.number).collect();
         assert_eq!(numbers, [1, 2], "{id}: {entry:?}");
         assert!(

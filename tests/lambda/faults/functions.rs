@@ -13,7 +13,7 @@ use delivery::ports::time::Clock;
 use domain::Timestamp;
 use howk_local::lambda::{EnvironmentState, Lambda, Output, Phase};
 use howk_local::stack::{Stack, StackConfig};
-use howk_tests::rig::books::Patience;
+use howk_tests::rig::books::Timeout;
 use howk_tests::rig::installation::Installation;
 use howk_tests::rig::pair::{Pair, Signal};
 use howk_tests::rig::servers::Setup;
@@ -139,8 +139,8 @@ impl Installation for Functions {
 
     fn keep_up(&self) {}
 
-    fn records(&self) -> Patience {
-        Patience::OfAnInvocation
+    fn records(&self) -> Timeout {
+        Timeout::OfAnInvocation
     }
 
     fn ended_at(&self, sender: &str) -> Option<Timestamp> {

@@ -2,7 +2,7 @@
 //!
 //! The path begins at the fast lane's topic and ends with the commit: read, open, decide, sign, send, settle, close.
 //! Enqueueing happens before the clock starts. In memory the I/O is one request; on Kafka and Redis it is two round
-//! trips of two scripts each, one record sent and one request.
+//! round trips of two scripts each, one record sent and one request.
 
 use anyhow::ensure;
 

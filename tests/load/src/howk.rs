@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::ensure;
 use delivery::enqueue::NewWebhook;
 use delivery::rebuild::{Rebuilt, When};
-use domain::{ConfigId, Endpoint, Owner, Payload, PayloadKind, Secret};
+use domain::{ClaimHolder, ConfigId, Endpoint, Payload, PayloadKind, Secret};
 use howk_dev::system::{Backend, Sending, System};
 use in_memory::MemoryLimits;
 use settings::Settings;
@@ -51,8 +51,8 @@ pub(crate) async fn system(settings: &Settings, limits: &MemoryLimits) -> anyhow
 /// When the wiring fails, or the back end was not empty.
 pub(crate) async fn system_on(settings: &Settings, backend: Backend) -> anyhow::Result<System> {
     let system = System::new(settings, backend, Sending::Real)?;
-    let rebuilt = system.rebuild.run(&Owner("howk-load".to_owned()), When::IfLost, None).await?;
-    ensure!(matches!(rebuilt, Rebuilt::Done { .. } | Rebuilt::Whole), "an empty back end is whole at once");
+    let rebuilt = system.rebuild.run(&ClaimHolder("howk-load".to_owned()), When::IfLost, None).await?;
+    ensure!(matches!(rebuilt, Rebuilt::Done { .. } | Rebuilt::UpToDate), "an empty back end is whole at once");
     Ok(system)
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{bail, ensure};
 use delivery::rebuild::{Rebuilt, When};
 use domain::{
-    Dispatch, Endpoint, Lane, LastFailure, MAX_ATTEMPTS_DEFAULT, Owner, Record, WaitReason, Waiting, Webhook,
+    ClaimHolder, Dispatch, Endpoint, Lane, LastFailure, MAX_ATTEMPTS_DEFAULT, Record, WaitReason, Waiting, Webhook,
     WebhookId, Write,
 };
 use howk_dev::system::Sending;
@@ -76,9 +76,9 @@ async fn one(
         Loss::Services(services) => drop(services.wipe_redis().await?),
     }
     let emptied = system.backend.stores.recovery.fingerprint().await?;
-    ensure!(emptied != before && !system.rebuild.is_whole().await?, "the hot state was not lost");
+    ensure!(emptied != before && !system.rebuild.is_rebuilt().await?, "the hot state was not lost");
     let meter = Meter::start()?;
-    let rebuilt = system.rebuild.run(&Owner("howk-load".to_owned()), When::IfLost, None).await?;
+    let rebuilt = system.rebuild.run(&ClaimHolder("howk-load".to_owned()), When::IfLost, None).await?;
     let sample = meter.stop(options.count)?;
     let Rebuilt::Done { replayed, fingerprint } = rebuilt else { bail!("the rebuild ended with {rebuilt:?}") };
     ensure!(fingerprint == before, "{on}: the state hash was {before:016x} and is {fingerprint:016x}");
@@ -101,7 +101,7 @@ async fn fill(options: &RebuildOptions, system: &System) -> anyhow::Result<()> {
         let end = next.saturating_add(BATCH).min(options.count);
         let waiting = (next..end).map(|n| waiting(&webhooks, system, n)).collect::<anyhow::Result<Vec<_>>>()?;
         system.backend.log.publish(waiting.iter().cloned().map(Record::Waiting).collect()).await?;
-        system.backend.stores.hot.close(waiting.into_iter().map(Write::Schedule).collect()).await?;
+        system.backend.stores.hot.apply(waiting.into_iter().map(Write::Schedule).collect()).await?;
         next = end;
     }
     Ok(())
@@ -127,7 +127,7 @@ fn waiting(webhooks: &Webhooks, system: &System, n: u32) -> anyhow::Result<Waiti
     let due = now.plus(DUE_IN + Duration::from_millis(u64::from(n)));
     let failure = LastFailure { at: now, status: Some(503), error: "the endpoint answered 503".to_owned() };
     let dispatch = Dispatch { waited: true, ..Dispatch::first(Arc::new(webhook)).next_attempt(due, failure) };
-    Ok(Waiting { dispatch, lane: Lane::Fast, due, reason: WaitReason::Retry, gate: None })
+    Ok(Waiting { dispatch, lane: Lane::Fast, due, reason: WaitReason::Retry, cooldown: None })
 }
 
 fn tell(report: &mut Report, on: &str, (sample, replayed, hashes): (&Sample, u64, [u64; 2])) {

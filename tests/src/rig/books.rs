@@ -38,12 +38,12 @@ pub struct Books<'a> {
     /// What was recorded.
     pub entries: &'a BTreeMap<WebhookId, Entry>,
     /// How long those who live try to record a request.
-    pub records: Patience,
+    pub records: Timeout,
 }
 
 /// How long a process tries to record a request that it made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum Timeout {
     /// As long as it lives.
     Endless,
     /// To the end of its invocation. When the log is away for longer, the record of the dispatch comes again, and the
@@ -112,7 +112,7 @@ struct Page<'a> {
     entry: &'a Entry,
     seen: &'a BTreeMap<u32, u32>,
     orphans: &'a BTreeMap<u32, u32>,
-    records: Patience,
+    records: Timeout,
 }
 
 impl Page<'_> {
@@ -139,8 +139,8 @@ impl Page<'_> {
         match self.one.planned.end {
             _ if unseen => Some("the receiver never saw it".to_owned()),
             End::Delivered if entry.delivered.is_none() => Some("it was not delivered".to_owned()),
-            End::Delivered if !entry.letters.is_empty() => Some("it was delivered and dead-lettered".to_owned()),
-            End::Dead if entry.letters.is_empty() => Some("it has no dead letter".to_owned()),
+            End::Delivered if !entry.dead_letters.is_empty() => Some("it was delivered and dead-lettered".to_owned()),
+            End::Dead if entry.dead_letters.is_empty() => Some("it has no dead letter".to_owned()),
             End::Dead if entry.delivered.is_some() => Some("it was dead-lettered and delivered".to_owned()),
             End::Dead if !entry.dead => Some("no result says that it was given up".to_owned()),
             End::Delivered | End::Dead => None,
@@ -157,8 +157,8 @@ impl Page<'_> {
     /// Whoever lives on records every request, or as long as its invocation lasts.
     fn unrecorded(self) -> Option<String> {
         let excused = |number: u32| match self.records {
-            Patience::Endless => self.orphaned(number),
-            Patience::OfAnInvocation => self.orphaned(number) + self.caused(number),
+            Timeout::Endless => self.orphaned(number),
+            Timeout::OfAnInvocation => self.orphaned(number) + self.caused(number),
         };
         let of_the_living = |number: u32, count: u32| count.saturating_sub(excused(number));
         let (number, count) =

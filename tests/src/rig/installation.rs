@@ -2,7 +2,7 @@
 
 use domain::Timestamp;
 
-use crate::rig::books::Patience;
+use crate::rig::books::Timeout;
 use crate::rig::pair::Signal;
 
 /// howk in some number of processes on the pair's Kafka and Redis.
@@ -29,5 +29,5 @@ pub trait Installation: Send + Sync {
     fn ended_at(&self, sender: &str) -> Option<Timestamp>;
 
     /// How long a process tries to record a request.
-    fn records(&self) -> Patience;
+    fn records(&self) -> Timeout;
 }

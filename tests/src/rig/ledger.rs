@@ -25,13 +25,13 @@ pub struct Entry {
     /// Whether one of them gave it up.
     pub dead: bool,
     /// Its dead letters.
-    pub letters: Vec<ReasonType>,
+    pub dead_letters: Vec<ReasonType>,
 }
 
 impl Entry {
     /// Whether nothing more will come of it.
     pub const fn has_ended(&self) -> bool {
-        self.delivered.is_some() || !self.letters.is_empty()
+        self.delivered.is_some() || !self.dead_letters.is_empty()
     }
 }
 
@@ -105,9 +105,9 @@ impl Ledger {
                 entry.dead |= result.status.phase == Phase::Dead;
                 entry.attempts.push(result.attempt);
             }
-            Ok(Record::DeadLetter(letter)) => {
-                let id = letter.dispatch.webhook.id.clone();
-                self.entries.entry(id).or_default().letters.push(letter.reason_type);
+            Ok(Record::DeadLetter(dead_letter)) => {
+                let id = dead_letter.dispatch.webhook.id.clone();
+                self.entries.entry(id).or_default().dead_letters.push(dead_letter.reason_type);
             }
             Ok(Record::Undecodable(Undecodable { topic, position, error, .. })) => {
                 let reason = error.split(" at line ").next().unwrap_or_default();

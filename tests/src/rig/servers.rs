@@ -13,7 +13,7 @@ use domain::Timestamp;
 use log_kafka::TopicNames;
 use parking_lot::Mutex;
 
-use crate::rig::books::Patience;
+use crate::rig::books::Timeout;
 use crate::rig::installation::Installation;
 use crate::rig::pair::{Pair, Signal, say, signal};
 use crate::rig::run::client;
@@ -252,8 +252,8 @@ impl Installation for Servers {
         }
     }
 
-    fn records(&self) -> Patience {
-        Patience::Endless
+    fn records(&self) -> Timeout {
+        Timeout::Endless
     }
 
     fn ended_at(&self, sender: &str) -> Option<Timestamp> {

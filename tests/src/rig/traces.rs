@@ -147,8 +147,9 @@ mod tests {
             fits("{due:NN}:at", "{due:07}:at") && fits("{wh:<id>}", "{wh:wh_1}") && fits("stats:<hour>", "stats:1")
         );
         assert!(
-            fits("{ep:<hash>}:owner:<config_id>", "{ep:0f}:owner:acme:eu") && fits("dead:configs", "dead:configs")
+            fits("{ep:<hash>}:setting:<config_id>", "{ep:0f}:setting:acme:eu")
+                && fits("dead:configs", "dead:configs")
         );
-        assert!(!fits("{ep:<hash>}", "{ep:0f}:owner:acme") && !fits("dead:configs", "dead:configs:more"));
+        assert!(!fits("{ep:<hash>}", "{ep:0f}:setting:acme") && !fits("dead:configs", "dead:configs:more"));
     }
 }

@@ -163,8 +163,8 @@ impl Reading {
         }
     }
 
-    fn poll(&mut self, patience: Duration) {
-        let Some(found) = self.client.poll(patience) else { return };
+    fn poll(&mut self, timeout: Duration) {
+        let Some(found) = self.client.poll(timeout) else { return };
         match self.written(found) {
             Ok(record) => {
                 self.next.insert(record.place.partition, record.place.offset.saturating_add(1));

@@ -25,13 +25,13 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for room for one value, no longer than `patience`. Blocks, and needs no runtime.
-pub(super) fn wait<T>(sender: &Sender<T>, patience: Duration) -> Room<'_, T> {
+/// Waits for room for one value, no longer than `timeout`. Blocks, and needs no runtime.
+pub(super) fn wait<T>(sender: &Sender<T>, timeout: Duration) -> Room<'_, T> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let (mut context, mut reserve) = (Context::from_waker(&waker), pin!(sender.reserve()));
     let mut reserved = reserve.as_mut().poll(&mut context);
     if reserved.is_pending() {
-        thread::park_timeout(patience);
+        thread::park_timeout(timeout);
         reserved = reserve.poll(&mut context);
     }
     match reserved {

@@ -108,7 +108,7 @@ impl Environment {
         self.end(&end).await;
     }
 
-    /// When the patience with what the process does now ends.
+    /// When the timeout with what the process does now ends.
     fn limit(&self) -> Option<Timestamp> {
         if !self.life.has_started {
             return Some(self.started_at.plus(INIT_MAX));

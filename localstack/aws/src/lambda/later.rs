@@ -66,8 +66,8 @@ impl Lambda {
                 Ok(_) => tried.failed += 1,
                 Err(_) => tried.throttled += 1,
             }
-            let patience = spec.event_age.saturating_sub(clock.now().since(begun));
-            match after(tried, spec.retries, patience) {
+            let timeout = spec.event_age.saturating_sub(clock.now().since(begun));
+            match after(tried, spec.retries, timeout) {
                 Next::Again(pause) => clock.sleep(pause).await,
                 Next::GiveUp(why) => {
                     self.count(function, |counters| counters.given_up += 1);
@@ -84,7 +84,7 @@ impl Lambda {
 }
 
 /// What to do with an event that failed or was throttled, and may wait for so long.
-fn after(tried: Tried, retries: u32, patience: Duration) -> Next {
+fn after(tried: Tried, retries: u32, timeout: Duration) -> Next {
     if tried.failed > retries {
         return Next::GiveUp("retries exhausted");
     }
@@ -95,5 +95,5 @@ fn after(tried: Tried, retries: u32, patience: Duration) -> Next {
         let failed = usize::try_from(tried.failed).unwrap_or(usize::MAX);
         PAUSES.get(failed.saturating_sub(1)).or(PAUSES.last()).copied().unwrap_or_default()
     };
-    if pause > patience { Next::GiveUp("too old") } else { Next::Again(pause) }
+    if pause > timeout { Next::GiveUp("too old") } else { Next::Again(pause) }
 }

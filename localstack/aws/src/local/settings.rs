@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use ::settings::{Kafka, KafkaAuth, Loaded, Mistake, Origin, Settings, SettingsErrors, Sources};
+use ::settings::{Kafka, KafkaAuth, Loaded, Origin, Settings, SettingsErrors, Sources, ValidationError};
 use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -91,14 +91,14 @@ fn read(variables: &BTreeMap<String, String>, file: Option<&Path>) -> Loaded {
 }
 
 /// The event sources here read a Kafka by its brokers, without sign-in and TLS.
-fn beyond_event_sources(kafka: &Kafka) -> Vec<Mistake> {
+fn beyond_event_sources(kafka: &Kafka) -> Vec<ValidationError> {
     let asked = [
         ("kafka.auth", kafka.auth != KafkaAuth::None),
         ("kafka.tls", kafka.tls),
         ("kafka.cluster_arn", kafka.cluster_arn.is_some()),
     ];
     let problem = "the event sources here read a Kafka by its brokers, without sign-in and TLS; remove it";
-    asked.into_iter().filter(|(_, asked)| *asked).map(|(key, _)| Mistake::of(key, problem)).collect()
+    asked.into_iter().filter(|(_, asked)| *asked).map(|(key, _)| ValidationError::of(key, problem)).collect()
 }
 
 impl Told {

@@ -52,14 +52,14 @@ fn draw_howk(frame: &mut Frame<'_>, area: Rect, seen: &Seen) {
     let lines = seen.howk.as_ref().map_or_else(
         || vec![Line::from("Redis does not answer").red()],
         |howk| {
-            let whole = if howk.is_whole { "whole".green() } else { "being rebuilt".red() };
+            let whole = if howk.is_rebuilt { "whole".green() } else { "being rebuilt".red() };
             let rates = format!(
                 "accepted {:.0}/s   delivered {:.0}/s   this hour: {} accepted, {} delivered, {} dead letters",
                 seen.accepted_rate, seen.delivered_rate, howk.enqueued, howk.delivered, howk.exhausted
             );
             let state = format!(
                 "   waiting {}, due {}   open circuits {}, endpoints in trouble {}",
-                howk.waiting, howk.due, howk.open_circuits, howk.troubled
+                howk.waiting, howk.due, howk.open_circuits, howk.unhealthy
             );
             vec![Line::from(rates), Line::from(vec!["hot state ".into(), whole, state.into()])]
         },
@@ -89,9 +89,9 @@ fn draw_functions(frame: &mut Frame<'_>, area: Rect, functions: &[FunctionState]
     draw_table(frame, area, "functions", Sheet { header: &header, widths: &widths, rows: rows.collect() });
 }
 
-/// A letter for each environment: busy, idle and frozen, idle, starting; in the hand of the control API in capitals.
+/// A dead letter for each environment: busy, idle and frozen, idle, starting; in the hand of the control API in capitals.
 fn environments(environments: &[EnvironmentState]) -> String {
-    let letter = |environment: &EnvironmentState| match (environment.phase, environment.frozen) {
+    let dead_letter = |environment: &EnvironmentState| match (environment.phase, environment.frozen) {
         (Phase::Starting, _) => 's',
         (Phase::Busy, false) => 'B',
         (Phase::Busy, true) => 'F',
@@ -99,7 +99,7 @@ fn environments(environments: &[EnvironmentState]) -> String {
         (Phase::Idle, false) => 'i',
         (Phase::Ended, _) => 'x',
     };
-    format!("{:>2} {}", environments.len(), environments.iter().map(letter).collect::<String>())
+    format!("{:>2} {}", environments.len(), environments.iter().map(dead_letter).collect::<String>())
 }
 
 fn draw_sources(frame: &mut Frame<'_>, area: Rect, stack: &StackState) {
@@ -214,7 +214,7 @@ mod tests {
         let schedules =
             vec![ScheduleState { function: "scheduler".to_owned(), handed_over: 5, ..ScheduleState::default() }];
         let stack = StackState { functions: vec![function()], event_sources: vec![source()], schedules };
-        let howk = HowkState { is_whole: true, waiting: 42, due: 3, open_circuits: 2, ..HowkState::default() };
+        let howk = HowkState { is_rebuilt: true, waiting: 42, due: 3, open_circuits: 2, ..HowkState::default() };
         let seen = Seen {
             url: "http://x".to_owned(),
             stack: Some(stack),

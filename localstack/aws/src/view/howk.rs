@@ -19,7 +19,7 @@ const ENDPOINTS_MAX: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HowkState {
     /// Whether the hot state is whole.
-    pub is_whole: bool,
+    pub is_rebuilt: bool,
     /// Webhooks that wait for their time.
     pub waiting: u64,
     /// Those of them whose time has come.
@@ -27,7 +27,7 @@ pub struct HowkState {
     /// Endpoints whose circuit is not closed.
     pub open_circuits: u64,
     /// Endpoints that are not in their normal state.
-    pub troubled: u64,
+    pub unhealthy: u64,
     /// Webhooks accepted in this hour.
     pub enqueued: u64,
     /// Webhooks delivered in this hour.
@@ -65,7 +65,7 @@ impl Sight {
     pub async fn look(&self) -> anyhow::Result<HowkState> {
         let now = self.clock.now();
         let depth = self.store.depth(now).await?;
-        let hashes = self.store.troubled(None, ENDPOINTS_MAX).await?;
+        let hashes = self.store.unhealthy(None, ENDPOINTS_MAX).await?;
         let mut open_circuits = 0;
         for hash in &hashes {
             let found = self.store.endpoint(hash, now).await?;
@@ -74,11 +74,11 @@ impl Sight {
         }
         let (counts, _) = self.store.sum(&[Hour(now.as_secs() / 3600)]).await?;
         Ok(HowkState {
-            is_whole: self.store.epoch().await?.is_some(),
+            is_rebuilt: self.store.epoch().await?.is_some(),
             waiting: depth.waiting,
             due: depth.due,
             open_circuits,
-            troubled: u64::try_from(hashes.len())?,
+            unhealthy: u64::try_from(hashes.len())?,
             enqueued: counts.enqueued,
             delivered: counts.delivered,
             exhausted: counts.exhausted,

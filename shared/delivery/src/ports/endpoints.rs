@@ -1,19 +1,19 @@
 //! Port `endpoints`: what is known of endpoints, and what waits for their owners.
 
 use async_trait::async_trait;
-use domain::{ConfigId, EndpointHash, EndpointState, OwnerState, Timestamp, Waiting};
+use domain::{ConfigId, EndpointHash, EndpointSetting, EndpointState, Timestamp, Waiting};
 
 use crate::fault::Fault;
 
 /// What one tenant decided about an endpoint, and what waits for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnerView {
+pub struct SettingView {
     /// The tenant.
     pub config_id: ConfigId,
     /// What it decided.
-    pub state: OwnerState,
-    /// How many webhooks are parked.
-    pub parked: u64,
+    pub state: EndpointSetting,
+    /// How many webhooks are held.
+    pub held: u64,
 }
 
 /// What is known of an endpoint.
@@ -27,13 +27,13 @@ pub struct EndpointView {
     pub state: EndpointState,
     /// Requests under way.
     pub inflight: u64,
-    /// The tenants whose decision is not the normal one, or for whom webhooks are parked.
-    pub owners: Vec<OwnerView>,
+    /// The tenants whose decision is not the normal one, or for whom webhooks are held.
+    pub settings: Vec<SettingView>,
 }
 
 /// Reads endpoints. Nothing is kept of an endpoint in its normal state.
 ///
-/// Contract: parking a webhook and taking it out are atomic; a webhook stays parked until [`domain::Write::Unpark`].
+/// Contract: holding a webhook and taking it out are atomic; a webhook stays held until [`domain::Write::Unhold`].
 #[async_trait]
 pub trait Endpoints: Send + Sync {
     /// What is known of one endpoint at `now`; `None` when nothing is.
@@ -46,12 +46,12 @@ pub trait Endpoints: Send + Sync {
     ///
     /// # Errors
     /// A [`Fault`] when the store cannot be asked.
-    async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault>;
+    async fn unhealthy(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault>;
 
-    /// Webhooks that are parked for one tenant's endpoint, at most `limit`; fewer, but not none, when they would fill the
+    /// Webhooks that are held for one tenant's endpoint, at most `limit`; fewer, but not none, when they would fill the
     /// memory of whoever asks.
     ///
     /// # Errors
     /// A [`Fault`] when the store cannot be asked.
-    async fn parked(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault>;
+    async fn held(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault>;
 }

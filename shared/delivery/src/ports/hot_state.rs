@@ -1,13 +1,13 @@
-//! Port `hot state`: the two round trips of an attempt, open and close, and the rare third.
+//! Port `hot state`: the two round trips of an attempt, acquire and apply, and the rare third.
 
 use async_trait::async_trait;
 use domain::{ClaimRequest, Dispatch, EndpointState, Facts, Pace, Timestamp, Transition, Write};
 
 use crate::fault::Fault;
 
-/// What *open* takes and reads.
+/// What *acquire* takes and reads.
 #[derive(Debug, Clone)]
-pub struct OpenRequest<'a> {
+pub struct AcquireRequest<'a> {
     /// The dispatch to work on.
     pub dispatch: &'a Dispatch,
     /// The claim to take; the leases end with it.
@@ -33,7 +33,7 @@ pub enum Change {
 
 /// Hot state around one request.
 ///
-/// Contract: every part of an `open`, every write of a `close` and every `change` is atomic on its own. Writes are
+/// Contract: every part of an `acquire`, every write of a `apply` and every `change` is atomic on its own. Writes are
 /// idempotent and commute where [`Write`] says so. Everything may be lost at any moment and is rebuilt from the log.
 #[async_trait]
 pub trait HotState: Send + Sync {
@@ -41,16 +41,16 @@ pub trait HotState: Send + Sync {
     ///
     /// Never fails: what the store cannot say is `Unknown`, `None` or `Unlimited` in the facts. A lease that the
     /// same owner holds already for the same dispatch is renewed, not taken twice.
-    async fn open(&self, request: OpenRequest<'_>) -> Facts;
+    async fn acquire(&self, request: AcquireRequest<'_>) -> Facts;
 
     /// Performs writes in one round trip and returns the endpoint's state after a [`Write::Report`], if there was one that
     /// found or left anything to know of it.
     ///
     /// # Errors
     /// A [`Fault`] when any write may not have happened; any subset of them may have.
-    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault>;
+    async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault>;
 
-    /// Changes an endpoint's circuit and gate if its version is still the transition's.
+    /// Changes an endpoint's circuit and cooldown if its version is still the transition's.
     ///
     /// # Errors
     /// A [`Fault`] when the change may not have happened.

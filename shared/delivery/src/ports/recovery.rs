@@ -1,7 +1,7 @@
 //! Port `recovery`: whether the hot state is whole, and who rebuilds it.
 
 use async_trait::async_trait;
-use domain::{Fence, Memory, Owner, Timestamp};
+use domain::{ClaimHolder, Fence, Memory, Timestamp};
 
 use crate::fault::Fault;
 
@@ -15,13 +15,17 @@ pub struct Epoch {
     /// How many records it replayed.
     pub replayed: u64,
     /// Whether the statuses of what had ended still follow behind.
-    pub is_behind: bool,
+    pub statuses_pending: bool,
 }
 
 impl Epoch {
     /// How far back a store remembers that has this mark.
     pub const fn memory(&self) -> Memory {
-        if self.is_behind { Memory::Behind(self.completed_at) } else { Memory::Since(self.completed_at) }
+        if self.statuses_pending {
+            Memory::StatusesPending(self.completed_at)
+        } else {
+            Memory::Since(self.completed_at)
+        }
     }
 }
 
@@ -67,7 +71,12 @@ pub trait Recovery: Send + Sync {
     ///
     /// # Errors
     /// A [`Fault`] when the store cannot be asked.
-    async fn lock(&self, owner: &Owner, now: Timestamp, until: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault>;
+    async fn lock(
+        &self,
+        holder: &ClaimHolder,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<(Fence, Cursor)>, Fault>;
 
     /// Records how far the rebuild has come; `false` when the fence is stale.
     ///

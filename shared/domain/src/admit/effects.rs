@@ -1,10 +1,10 @@
 //! The effects of the decisions that make no request, in order: durable first, hot state second, forgetting last.
 
-use crate::admit::{Admission, HandBack};
+use crate::admit::{Admission, Redeliver};
 use crate::claim::{ClaimFact, Duplicate};
+use crate::cooldown::Cooldown;
 use crate::effect::{Effect, Settlement, Write};
 use crate::facts::Situation;
-use crate::gate::Gate;
 use crate::lane::Lane;
 use crate::record::{Record, WaitReason, Waiting};
 use crate::status::{Next, Phase, Status};
@@ -18,14 +18,14 @@ pub fn admit_effects(situation: &Situation<'_>, admission: &Admission) -> Vec<Ef
         Admission::Divert(_) => divert(situation),
         Admission::Defer(until, WaitReason::Claimed) => defer_behind_claim(situation, *until),
         Admission::Defer(until, reason) => defer(situation, *until, *reason),
-        Admission::Park(reason) => park(situation, *reason),
+        Admission::Hold(reason) => hold(situation, *reason),
         Admission::Drop(duplicate) => drop_duplicate(situation, *duplicate),
-        Admission::HandBack(HandBack::StoreFailed | HandBack::NoTime) => give_back(situation),
+        Admission::Redeliver(Redeliver::StoreFailed | Redeliver::NoTime) => give_back(situation),
     }
 }
 
 /// What to give back when a fault came before anything that `admission` wants was done.
-pub fn undo(situation: &Situation<'_>, admission: &Admission) -> Vec<Effect> {
+pub fn compensate(situation: &Situation<'_>, admission: &Admission) -> Vec<Effect> {
     match admission {
         // The slow lane may have it all the same. Whoever repeats this record must be told, so the claim runs out instead.
         Admission::Divert(_) => vec![release(situation)],
@@ -34,8 +34,8 @@ pub fn undo(situation: &Situation<'_>, admission: &Admission) -> Vec<Effect> {
         Admission::Send(_)
         | Admission::Probe(..)
         | Admission::Defer(..)
-        | Admission::Park(_)
-        | Admission::HandBack(_) => give_back(situation),
+        | Admission::Hold(_)
+        | Admission::Redeliver(_) => give_back(situation),
     }
 }
 
@@ -68,10 +68,10 @@ fn defer_behind_claim(situation: &Situation<'_>, until: Timestamp) -> Vec<Effect
     ]
 }
 
-fn park(situation: &Situation<'_>, reason: WaitReason) -> Vec<Effect> {
+fn hold(situation: &Situation<'_>, reason: WaitReason) -> Vec<Effect> {
     let waiting = waiting(situation, handed_on(situation, situation.moment.now), reason);
-    let status = waiting_status(situation, &waiting, Phase::Parked);
-    let mut effects = vec![Effect::Publish(Record::Waiting(waiting.clone())), Effect::Write(Write::Park(waiting))];
+    let status = waiting_status(situation, &waiting, Phase::Held);
+    let mut effects = vec![Effect::Publish(Record::Waiting(waiting.clone())), Effect::Write(Write::Hold(waiting))];
     effects.extend(settle_unsent(situation, status));
     effects
 }
@@ -116,7 +116,7 @@ fn settle_unsent(situation: &Situation<'_>, status: Status) -> [Effect; 2] {
 }
 
 fn release(situation: &Situation<'_>) -> Effect {
-    Effect::Write(Write::Release(situation.facts.leases(situation.dispatch, unused_token(situation))))
+    Effect::Write(Write::GiveBack(situation.facts.leases(situation.dispatch, unused_token(situation))))
 }
 
 fn unused_token(situation: &Situation<'_>) -> Option<crate::lane::Pace> {
@@ -127,12 +127,14 @@ fn waiting(situation: &Situation<'_>, dispatch: Dispatch, reason: WaitReason) ->
     let lane = match reason {
         WaitReason::Pace | WaitReason::Busy => Lane::Slow,
         WaitReason::Claimed | WaitReason::NoTime => situation.moment.lane,
-        WaitReason::Retry | WaitReason::Gate | WaitReason::Circuit | WaitReason::Paused | WaitReason::Disabled => {
-            Lane::Fast
-        }
+        WaitReason::Retry
+        | WaitReason::Cooldown
+        | WaitReason::Circuit
+        | WaitReason::Paused
+        | WaitReason::Disabled => Lane::Fast,
     };
-    let gate = situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.gate).map(Gate::settled);
-    Waiting { lane, due: dispatch.scheduled_at, dispatch: Dispatch { waited: true, ..dispatch }, reason, gate }
+    let cooldown = situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.cooldown).map(Cooldown::settled);
+    Waiting { lane, due: dispatch.scheduled_at, dispatch: Dispatch { waited: true, ..dispatch }, reason, cooldown }
 }
 
 fn waiting_status(situation: &Situation<'_>, waiting: &Waiting, phase: Phase) -> Status {

@@ -23,14 +23,14 @@ const fn obstacle(answer: &'static str, put: fn(&mut Scene)) -> Obstacle {
 const CLAIM_TO_CIRCUIT: [Obstacle; 10] = [
     obstacle("drop", |scene| scene.facts.claim = ClaimFact::Settled(SETTLED)),
     obstacle("defer claimed", |scene| scene.facts.claim = ClaimFact::Held { until: later(9) }),
-    obstacle("park paused", |scene| scene.facts.owner = OwnerState::Paused),
-    obstacle("park disabled", |scene| scene.facts.owner = OwnerState::Disabled),
-    obstacle("park disabled", |scene| scene.facts.owner = OwnerState::Gone),
+    obstacle("hold paused", |scene| scene.facts.setting = EndpointSetting::Paused),
+    obstacle("hold disabled", |scene| scene.facts.setting = EndpointSetting::Disabled),
+    obstacle("hold disabled", |scene| scene.facts.setting = EndpointSetting::Gone),
     obstacle("hand back: store failed", |scene| scene.facts.endpoint = None),
-    obstacle("defer gate", |scene| scene.endpoint().gate = Some(Gate::new(later(60), later(90)))),
-    obstacle("defer gate", |scene| {
-        let gate = Gate::new(later(0), later(90));
-        scene.endpoint().gate = Some(Gate { probe_until: Some(later(10)), ..gate });
+    obstacle("defer cooldown", |scene| scene.endpoint().cooldown = Some(Cooldown::new(later(60), later(90)))),
+    obstacle("defer cooldown", |scene| {
+        let cooldown = Cooldown::new(later(0), later(90));
+        scene.endpoint().cooldown = Some(Cooldown { probe_until: Some(later(10)), ..cooldown });
     }),
     obstacle("defer circuit", |scene| scene.endpoint().circuit = Circuit::Open { since: later(0) }),
     obstacle("defer circuit", |scene| {
@@ -66,23 +66,23 @@ fn lanes() -> [(Scene, Vec<&'static Obstacle>); 2] {
 }
 
 fn answer(scene: &Scene) -> &'static str {
-    use WaitReason::{Busy, Circuit, Claimed, Disabled, Gate, Pace, Paused};
+    use WaitReason::{Busy, Circuit, Claimed, Cooldown, Disabled, Pace, Paused};
     match admit(&scene.situation()) {
         Admission::Send(_) => "send",
         Admission::Probe(..) => "probe",
         Admission::Divert(Busy) => "divert busy",
         Admission::Divert(Pace) => "divert pace",
         Admission::Defer(_, Claimed) => "defer claimed",
-        Admission::Defer(_, Gate) => "defer gate",
+        Admission::Defer(_, Cooldown) => "defer cooldown",
         Admission::Defer(_, Circuit) => "defer circuit",
         Admission::Defer(_, Busy) => "defer busy",
         Admission::Defer(_, Pace) => "defer pace",
-        Admission::Park(Paused) => "park paused",
-        Admission::Park(Disabled) => "park disabled",
+        Admission::Hold(Paused) => "hold paused",
+        Admission::Hold(Disabled) => "hold disabled",
         Admission::Drop(_) => "drop",
-        Admission::HandBack(HandBack::StoreFailed) => "hand back: store failed",
-        Admission::HandBack(HandBack::NoTime) => "hand back: no time",
-        other @ (Admission::Divert(_) | Admission::Defer(..) | Admission::Park(_)) => panic!("{other:?}"),
+        Admission::Redeliver(Redeliver::StoreFailed) => "hand back: store failed",
+        Admission::Redeliver(Redeliver::NoTime) => "hand back: no time",
+        other @ (Admission::Divert(_) | Admission::Defer(..) | Admission::Hold(_)) => panic!("{other:?}"),
     }
 }
 
@@ -131,7 +131,7 @@ fn each_question_wins_over_every_later_one() {
 #[test]
 fn a_probe_answers_the_questions_after_it_too() {
     for (mut scene, obstacles) in lanes() {
-        scene.endpoint().gate = Some(Gate::new(later(0), later(90)));
+        scene.endpoint().cooldown = Some(Cooldown::new(later(0), later(90)));
         scene.endpoint().circuit = Circuit::HalfOpen { successes: 0, probe_until: None };
         assert_eq!(answer(&scene), "probe");
         for obstacle in obstacles {

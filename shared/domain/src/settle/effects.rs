@@ -1,32 +1,32 @@
 //! The effects of an outcome, in order: durable first, hot state second, forgetting last.
 
+use crate::cooldown::Cooldown;
 use crate::dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType};
 use crate::effect::{Effect, Settlement, Write};
-use crate::gate::Gate;
 use crate::lane::Lane;
 use crate::outcome::Outcome;
-use crate::owner::{OwnerDecision, OwnerState};
 use crate::policy::ResponseBody;
 use crate::record::{Record, WaitReason, Waiting};
-use crate::settle::{Fate, Finished};
+use crate::setting::{EndpointSetting, SettingDecision};
+use crate::settle::{Disposition, Finished};
 use crate::status::{Next, Phase, Status};
 use crate::time::Timestamp;
 use crate::webhook::{Dispatch, LastFailure};
 
-pub(super) fn of(finished: &Finished<'_>, fate: Fate) -> Vec<Effect> {
-    match fate {
-        Fate::Delivered => delivered(finished),
-        Fate::Retried(at) => retried(finished, at),
-        Fate::MovedToSlowLane => moved(finished),
-        Fate::DeadLettered(reason) => dead_lettered(finished, reason),
-        Fate::Superseded => superseded(finished),
+pub(super) fn of(finished: &Finished<'_>, disposition: Disposition) -> Vec<Effect> {
+    match disposition {
+        Disposition::Delivered => delivered(finished),
+        Disposition::Retried(at) => retried(finished, at),
+        Disposition::MovedToSlowLane => moved(finished),
+        Disposition::DeadLettered(reason) => dead_lettered(finished, reason),
+        Disposition::Superseded => superseded(finished),
     }
 }
 
 fn delivered(finished: &Finished<'_>) -> Vec<Effect> {
     let status = finished.status(Phase::Delivered);
     let mut effects = vec![finished.result(&status), settled(finished, status)];
-    effects.extend(finished.report_and_release());
+    effects.extend(finished.report_and_give_back());
     effects.extend(tombstone(finished));
     effects
 }
@@ -38,13 +38,13 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
     } else {
         dispatch.next_attempt(at, finished.failure())
     };
-    let known_gate = finished.situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.gate);
+    let known_cooldown = finished.situation.facts.endpoint.as_ref().and_then(|endpoint| endpoint.cooldown);
     let waiting = Waiting {
         dispatch: Dispatch { waited: true, ..again },
         lane: Lane::Fast,
         due: at,
         reason: WaitReason::Retry,
-        gate: finished.new_gate().or(known_gate).map(Gate::settled),
+        cooldown: finished.new_cooldown().or(known_cooldown).map(Cooldown::settled),
     };
     let next = Some(Next { due: at, attempt: waiting.dispatch.attempt });
     let status = Status { next, ..finished.status(Phase::Waiting) };
@@ -54,7 +54,7 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
         Effect::Write(Write::Schedule(waiting)),
         settled(finished, status),
     ];
-    effects.extend(finished.report_and_release());
+    effects.extend(finished.report_and_give_back());
     effects
 }
 
@@ -69,41 +69,41 @@ fn moved(finished: &Finished<'_>) -> Vec<Effect> {
         finished.result(&unsettled),
         settled(finished, status),
     ];
-    effects.extend(finished.report_and_release());
+    effects.extend(finished.report_and_give_back());
     effects
 }
 
 fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect> {
     let dispatch = finished.situation.dispatch;
     let webhook = &dispatch.webhook;
-    let letter = dead_letter(finished, reason_type);
+    let dead_letter = dead_letter(finished, reason_type);
     let status = finished.status(Phase::Dead);
     let entry = DeadLetterEntry {
         id: webhook.id.clone(),
         config_id: webhook.config_id.clone(),
         endpoint: webhook.endpoint.hash().clone(),
         reason_type,
-        at: letter.at,
-        // Filled in by the interpreter from the letter's acknowledgement.
+        at: dead_letter.at,
+        // Filled in by the interpreter from the dead letter's acknowledgement.
         position: Position::default(),
     };
-    let gone = (reason_type == ReasonType::Gone).then(|| OwnerDecision {
+    let gone = (reason_type == ReasonType::Gone).then(|| SettingDecision {
         endpoint: webhook.endpoint.hash().clone(),
         config_id: webhook.config_id.clone(),
-        state: OwnerState::Gone,
+        state: EndpointSetting::Gone,
         decided_at: finished.ended_at,
     });
-    // The result says that it is over, so it follows once the letter is safe. The owner can replay what is listed, and the
+    // The result says that it is over, so it follows once the dead letter is safe. The owner can replay what is listed, and the
     // next life may wait under the same key, so the tombstone of this one comes before that. Not later than the
     // settlement: until that is done the record comes again, and what comes of it is listed.
-    let mut effects = vec![Effect::Publish(Record::DeadLetter(letter)), finished.result(&status)];
+    let mut effects = vec![Effect::Publish(Record::DeadLetter(dead_letter)), finished.result(&status)];
     effects.extend(tombstone(finished));
     effects.extend([Effect::Write(Write::Index(entry)), settled(finished, status)]);
-    effects.extend(finished.report_and_release());
-    // Not before it is settled: whoever takes over an unsettled dispatch of a disabled endpoint would park what is given
+    effects.extend(finished.report_and_give_back());
+    // Not before it is settled: whoever takes over an unsettled dispatch of a disabled endpoint would hold what is given
     // up already. If this is lost, the next webhook is told the same.
     effects.extend(gone.into_iter().flat_map(|decision| {
-        [Effect::Publish(Record::Owner(decision.clone())), Effect::Write(Write::Decide(decision))]
+        [Effect::Publish(Record::Setting(decision.clone())), Effect::Write(Write::Decide(decision))]
     }));
     effects
 }
@@ -111,7 +111,7 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
 fn superseded(finished: &Finished<'_>) -> Vec<Effect> {
     // As far as this owner may say: the other one's result tells the rest.
     let mut effects = vec![finished.result(&finished.status(Phase::Delivering))];
-    effects.extend(finished.report_and_release());
+    effects.extend(finished.report_and_give_back());
     effects
 }
 
@@ -143,7 +143,7 @@ fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
 }
 
 fn settled(finished: &Finished<'_>, status: Status) -> Effect {
-    let (fence, attempt) = (finished.permit.fence, Some(finished.attempt()));
+    let (fence, attempt) = (finished.plan.fence, Some(finished.attempt()));
     Effect::Write(Write::Settle(Settlement { fence, status, attempt }))
 }
 

@@ -7,7 +7,7 @@ use crate::outcome::{Answer, FailureKind};
 use crate::samples::{FENCE, NOW, Scene};
 use crate::status::Cause;
 
-mod fates;
+mod dispositions;
 mod follow_up;
 mod health;
 mod wanted;
@@ -37,16 +37,16 @@ impl Request {
     fn finished(&self) -> Finished<'_> {
         let situation = self.scene.situation();
         let (timeout, fence) = (situation.timeout(), Some(FENCE));
-        let permit = Permit { timeout, fence, cause: Cause::First, probes: self.probes };
-        Finished { situation, permit, outcome: &self.outcome, ended_at: self.ended_at }
+        let plan = SendPlan { timeout, fence, cause: Cause::First, probes: self.probes };
+        Finished { situation, plan, outcome: &self.outcome, ended_at: self.ended_at }
     }
 
     fn settle(&self) -> Settled {
         settle(&self.finished())
     }
 
-    fn fate(&self) -> Fate {
-        self.settle().fate
+    fn disposition(&self) -> Disposition {
+        self.settle().disposition
     }
 }
 
@@ -62,13 +62,13 @@ fn failed(kind: FailureKind) -> Outcome {
     Outcome::Failed { kind, detail: "it failed".to_owned() }
 }
 
-/// A fate without its time.
-fn code(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Delivered => "delivered",
-        Fate::Retried(_) => "retried",
-        Fate::MovedToSlowLane => "moved",
-        Fate::DeadLettered(reason) => reason.code(),
-        Fate::Superseded => "superseded",
+/// A disposition without its time.
+fn code(disposition: Disposition) -> &'static str {
+    match disposition {
+        Disposition::Delivered => "delivered",
+        Disposition::Retried(_) => "retried",
+        Disposition::MovedToSlowLane => "moved",
+        Disposition::DeadLettered(reason) => reason.code(),
+        Disposition::Superseded => "superseded",
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct DeadLetterItem {
     at: String,
     /// What its record tells; absent once the log's retention has taken it.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    letter: Option<DeadLetterDetail>,
+    dead_letter: Option<DeadLetterDetail>,
 }
 
 /// What the record of a dead letter tells.
@@ -85,29 +85,29 @@ impl ReplayedMany {
 }
 
 impl From<Listed> for DeadLetterItem {
-    fn from(Listed { entry, letter }: Listed) -> Self {
+    fn from(Listed { entry, dead_letter }: Listed) -> Self {
         Self {
             webhook_id: entry.id.to_string(),
             config_id: entry.config_id.to_string(),
             endpoint_hash: entry.endpoint.to_string(),
             reason_type: entry.reason_type.code(),
             at: time::write(entry.at),
-            letter: letter.map(DeadLetterDetail::from),
+            dead_letter: dead_letter.map(DeadLetterDetail::from),
         }
     }
 }
 
 impl From<DeadLetter> for DeadLetterDetail {
-    fn from(letter: DeadLetter) -> Self {
-        let webhook = &letter.dispatch.webhook;
+    fn from(dead_letter: DeadLetter) -> Self {
+        let webhook = &dead_letter.dispatch.webhook;
         Self {
             endpoint: webhook.endpoint.shown().to_owned(),
-            attempts: letter.dispatch.attempt,
+            attempts: dead_letter.dispatch.attempt,
             headers: webhook.headers.iter().map(|header| (header.name.clone(), "[REDACTED]")).collect(),
-            reason: letter.reason,
-            last_error: letter.last_error,
-            status_code: letter.status,
-            response_body: letter.response_body,
+            reason: dead_letter.reason,
+            last_error: dead_letter.last_error,
+            status_code: dead_letter.status,
+            response_body: dead_letter.response_body,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Endpoints: what receivers told, and what owners decided.
 
-use delivery::ports::endpoints::{EndpointView, OwnerView};
-use domain::{Circuit, EndpointHash, EndpointState, Gate, GateAnswer, OwnerState, Timestamp};
+use delivery::ports::endpoints::{EndpointView, SettingView};
+use domain::{Circuit, Cooldown, CooldownAnswer, EndpointHash, EndpointSetting, EndpointState, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 use wire::http::time;
@@ -30,11 +30,11 @@ pub(crate) struct EndpointItem {
     circuit: CircuitBody,
     /// What the receiver asked for with `Retry-After`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    gate: Option<GateBody>,
+    cooldown: Option<CooldownBody>,
     /// Requests under way.
     inflight: u64,
-    /// The tenants that decided something, or for whom webhooks are parked.
-    owners: Vec<OwnerBody>,
+    /// The tenants that decided something, or for whom webhooks are held.
+    settings: Vec<SettingBody>,
 }
 
 /// The state of a circuit.
@@ -51,13 +51,13 @@ pub(crate) struct CircuitBody {
 
 /// An endpoint's "not before" time.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct GateBody {
+pub(crate) struct CooldownBody {
     /// `closed`, `probing` or `open`.
     #[schema(example = "closed")]
     state: &'static str,
     /// Nothing is sent before this.
     #[schema(format = DateTime)]
-    opens_at: String,
+    ends_at: String,
     /// By then everything that waited is released.
     #[schema(format = DateTime)]
     window_end: String,
@@ -65,14 +65,14 @@ pub(crate) struct GateBody {
 
 /// What one tenant decided, and what waits for it.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct OwnerBody {
+pub(crate) struct SettingBody {
     /// The tenant.
     config_id: String,
     /// `active`, `paused`, `disabled` or `gone` (the endpoint answered 410).
     #[schema(example = "paused")]
     state: &'static str,
     /// Webhooks that wait for the owner.
-    parked: u64,
+    held: u64,
 }
 
 /// A decision that counts from now on.
@@ -85,8 +85,8 @@ pub(crate) struct Decided {
     /// `active`, `paused` or `disabled`.
     #[schema(example = "active")]
     pub(crate) state: &'static str,
-    /// How many parked webhooks go out because of it.
-    pub(crate) unparked: u64,
+    /// How many held webhooks go out because of it.
+    pub(crate) released: u64,
 }
 
 impl EndpointItem {
@@ -96,35 +96,35 @@ impl EndpointItem {
         Self {
             hash: view.hash.to_string(),
             url,
-            normal: view.state.is_normal() && view.owners.is_empty(),
+            normal: view.state.is_normal() && view.settings.is_empty(),
             circuit: circuit(view.state.circuit),
-            gate: view.state.gate.map(|gate| self::gate(&gate, now)),
+            cooldown: view.state.cooldown.map(|cooldown| self::cooldown(&cooldown, now)),
             inflight: view.inflight,
-            owners: view.owners.into_iter().map(OwnerBody::from).collect(),
+            settings: view.settings.into_iter().map(SettingBody::from).collect(),
         }
     }
 
     /// An endpoint that nothing is kept of.
     pub(crate) fn normal(hash: EndpointHash, url: Option<String>, now: Timestamp) -> Self {
-        let view = EndpointView { hash, url, state: EndpointState::default(), inflight: 0, owners: Vec::new() };
+        let view = EndpointView { hash, url, state: EndpointState::default(), inflight: 0, settings: Vec::new() };
         Self::new(view, now)
     }
 }
 
-impl From<OwnerView> for OwnerBody {
-    fn from(owner: OwnerView) -> Self {
-        let state = owner_state(owner.state);
-        Self { config_id: owner.config_id.to_string(), state, parked: owner.parked }
+impl From<SettingView> for SettingBody {
+    fn from(setting: SettingView) -> Self {
+        let state = setting_name(setting.state);
+        Self { config_id: setting.config_id.to_string(), state, held: setting.held }
     }
 }
 
 /// The name of an owner's state.
-pub(crate) const fn owner_state(state: OwnerState) -> &'static str {
+pub(crate) const fn setting_name(state: EndpointSetting) -> &'static str {
     match state {
-        OwnerState::Active => "active",
-        OwnerState::Paused => "paused",
-        OwnerState::Disabled => "disabled",
-        OwnerState::Gone => "gone",
+        EndpointSetting::Active => "active",
+        EndpointSetting::Paused => "paused",
+        EndpointSetting::Disabled => "disabled",
+        EndpointSetting::Gone => "gone",
     }
 }
 
@@ -136,11 +136,11 @@ fn circuit(circuit: Circuit) -> CircuitBody {
     }
 }
 
-fn gate(gate: &Gate, now: Timestamp) -> GateBody {
-    let state = match gate.answer(now) {
-        GateAnswer::Closed => "closed",
-        GateAnswer::ProbeUnderWay | GateAnswer::Probe => "probing",
-        GateAnswer::Open => "open",
+fn cooldown(cooldown: &Cooldown, now: Timestamp) -> CooldownBody {
+    let state = match cooldown.answer(now) {
+        CooldownAnswer::Holding => "closed",
+        CooldownAnswer::Probing | CooldownAnswer::Probe => "probing",
+        CooldownAnswer::Over => "open",
     };
-    GateBody { state, opens_at: time::write(gate.opens_at), window_end: time::write(gate.window_end) }
+    CooldownBody { state, ends_at: time::write(cooldown.ends_at), window_end: time::write(cooldown.window_end) }
 }

@@ -81,7 +81,7 @@ pub(crate) struct BatchRefused {
 pub(crate) struct WebhookStatus {
     /// Its id.
     webhook_id: String,
-    /// `pending`, `delivering`, `failed` (waiting for a retry), `parked`, `delivered` or `exhausted`.
+    /// `pending`, `delivering`, `failed` (waiting for a retry), `held`, `delivered` or `exhausted`.
     #[schema(example = "delivered")]
     state: &'static str,
     /// Requests made so far.
@@ -130,7 +130,7 @@ const fn state(status: &Status) -> &'static str {
         Phase::Delivering => "delivering",
         Phase::Waiting if status.attempts == 0 => "pending",
         Phase::Waiting => "failed",
-        Phase::Parked => "parked",
+        Phase::Held => "held",
         Phase::Delivered => "delivered",
         Phase::Dead => "exhausted",
     }

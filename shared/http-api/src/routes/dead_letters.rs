@@ -10,7 +10,7 @@ use delivery::ports::dead_letters::{DeadLetterCursor, DeadLetterFilter};
 use domain::WebhookId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::http::Mistake;
+use wire::http::ValidationError;
 use wire::http::dead_letters::{self, Filter};
 
 use super::documented;
@@ -113,7 +113,7 @@ fn page(query: &Query) -> Result<Page, Problem> {
     let limit = query.limit().map_err(|mistake| mistakes.push(mistake)).ok();
     let cursor = query.get("cursor").map(|text| {
         let message = "is not a cursor that a listing answered with".to_owned();
-        dead_letters::read_cursor(text).ok_or(Mistake { field: "cursor".to_owned(), message })
+        dead_letters::read_cursor(text).ok_or(ValidationError { field: "cursor".to_owned(), message })
     });
     let cursor = cursor.transpose().map_err(|mistake| mistakes.push(mistake)).ok().flatten();
     match (filter, limit) {

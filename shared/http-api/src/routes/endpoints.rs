@@ -6,17 +6,17 @@ use axum::extract::{FromRequestParts, RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
-use domain::{Endpoint, EndpointHash, OwnerState};
+use domain::{Endpoint, EndpointHash, EndpointSetting};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::http::Mistake;
+use wire::http::ValidationError;
 use wire::http::decision;
 
 use super::documented;
 use crate::answer::json;
 use crate::api::Api;
 use crate::auth::Caller;
-use crate::bodies::endpoint::{Decided, EndpointItem, EndpointPage, owner_state};
+use crate::bodies::endpoint::{Decided, EndpointItem, EndpointPage, setting_name};
 use crate::bodies::request;
 use crate::extract::{InPath, Param, Whole};
 use crate::problem::Problem;
@@ -27,12 +27,12 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
 }
 
 /// What an owner wants.
-struct Decision(OwnerState);
+struct Decision(EndpointSetting);
 
 /// The endpoint of a path, and what its owner wants of it.
 struct Order {
     hash: EndpointHash,
-    state: OwnerState,
+    state: EndpointSetting,
 }
 
 impl FromRequestParts<Arc<Api>> for Order {
@@ -50,9 +50,9 @@ impl InPath for Decision {
 
     fn read(text: &str) -> Result<Self, Problem> {
         match text {
-            "pause" => Ok(Self(OwnerState::Paused)),
-            "disable" => Ok(Self(OwnerState::Disabled)),
-            "resume" | "enable" => Ok(Self(OwnerState::Active)),
+            "pause" => Ok(Self(EndpointSetting::Paused)),
+            "disable" => Ok(Self(EndpointSetting::Disabled)),
+            "resume" | "enable" => Ok(Self(EndpointSetting::Active)),
             _ => Err(Problem::not_found("an endpoint can be told to pause, resume, disable or enable")),
         }
     }
@@ -75,7 +75,7 @@ async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQ
     let query = Query::read(query.as_deref(), &["url", "limit", "after"])?;
     let page = match query.get("url") {
         Some(url) => by_url(&api, url).await?,
-        None => troubled(&api, &query).await?,
+        None => unhealthy(&api, &query).await?,
     };
     Ok(json(StatusCode::OK, &page))
 }
@@ -86,15 +86,15 @@ async fn by_url(api: &Api, url: &str) -> Result<EndpointPage, Problem> {
     Ok(EndpointPage { endpoints: vec![endpoint], next_after: None })
 }
 
-async fn troubled(api: &Api, query: &Query) -> Result<EndpointPage, Problem> {
+async fn unhealthy(api: &Api, query: &Query) -> Result<EndpointPage, Problem> {
     let after = query.get("after").map(EndpointHash::parse).transpose();
-    let after = after.map_err(|error| Mistake { field: "after".to_owned(), message: error.to_string() });
+    let after = after.map_err(|error| ValidationError { field: "after".to_owned(), message: error.to_string() });
     let (after, limit) = match (after, query.limit()) {
         (Ok(after), Ok(limit)) => (after, limit),
         (after, limit) => return Err(Problem::invalid(after.err().into_iter().chain(limit.err()).collect())),
     };
-    // Asked of the port, not of the desk: a page is full by what it looked at, not by what is still in trouble.
-    let hashes = api.endpoints.endpoints.troubled(after.as_ref(), limit).await?;
+    // Asked of the port, not of the service: a page is full by what it looked at, not by what is still in trouble.
+    let hashes = api.endpoints.endpoints.unhealthy(after.as_ref(), limit).await?;
     let views = futures::future::try_join_all(hashes.iter().map(|hash| api.endpoints.view(hash))).await?;
     let now = api.clock.now();
     let endpoints = views.into_iter().flatten().map(|view| EndpointItem::new(view, now)).collect();
@@ -126,7 +126,7 @@ async fn known(api: &Api, hash: EndpointHash, url: Option<String>) -> Result<End
     })
 }
 
-/// Records what one config id decides about an endpoint. While it is paused or disabled, webhooks are parked, never
+/// Records what one config id decides about an endpoint. While it is paused or disabled, webhooks are held, never
 /// lost; on resume or enable they go out. Deciding the same again is harmless.
 #[utoipa::path(
     post, path = "/endpoints/{hash}/{decision}", tag = "endpoints",
@@ -149,12 +149,12 @@ async fn decide(
 ) -> Result<Response, Problem> {
     let config_id = decision::read(&body)?;
     caller.may_use(&config_id)?;
-    let unparked = api.endpoints.decide(&order.hash, &config_id, order.state).await?;
+    let released = api.endpoints.decide(&order.hash, &config_id, order.state).await?;
     let answer = Decided {
         hash: order.hash.to_string(),
         config_id: config_id.to_string(),
-        state: owner_state(order.state),
-        unparked,
+        state: setting_name(order.state),
+        released,
     };
     Ok(json(StatusCode::OK, &answer))
 }

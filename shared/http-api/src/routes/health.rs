@@ -117,15 +117,15 @@ const fn part<T>(checked: &Result<T, &'static str>) -> &'static str {
 
 /// Asks the store and the log at once.
 async fn check(api: &Api) -> Checked {
-    let store = within_patience(api, api.health.recovery.epoch());
-    let log = within_patience(api, async { api.health.log.extents(Topic::Pending).await.map(drop) });
+    let store = within_timeout(api, api.health.recovery.epoch());
+    let log = within_timeout(api, async { api.health.log.extents(Topic::Pending).await.map(drop) });
     let (store, log) = join(store, log).await;
     Checked { store, log }
 }
 
-async fn within_patience<T>(api: &Api, question: impl Future<Output = Result<T, Fault>>) -> Result<T, &'static str> {
-    let patience = api.clock.sleep(PATIENCE);
-    match select(pin!(question), pin!(patience)).await {
+async fn within_timeout<T>(api: &Api, question: impl Future<Output = Result<T, Fault>>) -> Result<T, &'static str> {
+    let timeout = api.clock.sleep(PATIENCE);
+    match select(pin!(question), pin!(timeout)).await {
         Either::Left((Ok(answer), _)) => Ok(answer),
         Either::Left((Err(fault), _)) => {
             tracing::warn!(kind = fault.kind.code(), %fault, "a health check failed");

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use delivery::ports::stats::Hour;
-use delivery::tally::hour_of;
+use delivery::stats_buffer::hour_of;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -8,7 +8,7 @@ use axum::http::Request;
 use domain::Phase;
 use sha2::{Digest, Sha256};
 
-use super::dead_letters::letter;
+use super::dead_letters::dead_letter;
 use super::reading::{status, webhook_id};
 use super::world::{Answer, World};
 use crate::{ApiKey, Auth};
@@ -116,8 +116,8 @@ async fn tn_1_another_tenants_webhooks_and_dead_letters_read_as_unknown() {
     let world = World::new();
     let id = webhook_id();
     world.statuses.lock().unwrap().insert(id.clone(), (status(Phase::Pending, 0), Vec::new()));
-    world.bury(letter(1, "shop"));
-    let dead = letter(1, "shop").dispatch.webhook.id.clone();
+    world.bury(dead_letter(1, "shop"));
+    let dead = dead_letter(1, "shop").dispatch.webhook.id.clone();
     for (route, good) in [
         (format!("GET /webhooks/{id}/status"), 200),
         (format!("GET /webhooks/{id}/attempts"), 200),

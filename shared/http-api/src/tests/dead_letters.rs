@@ -10,7 +10,7 @@ use domain::{
 
 use super::world::{NOW, World};
 
-pub(super) fn letter(number: u128, config: &str) -> DeadLetter {
+pub(super) fn dead_letter(number: u128, config: &str) -> DeadLetter {
     let webhook = Webhook {
         id: WebhookId::fresh(NOW, number << 64 | number),
         config_id: ConfigId::parse(config).unwrap(),
@@ -40,7 +40,7 @@ pub(super) fn letter(number: u128, config: &str) -> DeadLetter {
 async fn pages_cover_every_letter_once_and_show_no_secret() {
     let world = World::new();
     for number in [3, 1, 2, 5, 4] {
-        world.bury(letter(number, "shop"));
+        world.bury(dead_letter(number, "shop"));
     }
     let (mut seen, mut path) = (Vec::new(), "/deadletters?limit=2".to_owned());
     loop {
@@ -55,9 +55,10 @@ async fn pages_cover_every_letter_once_and_show_no_secret() {
         }
     }
     let ids: Vec<_> = seen.iter().map(|item| item["webhook_id"].as_str().unwrap().to_owned()).collect();
-    let expected: Vec<_> = (1..=5).map(|number| letter(number, "shop").dispatch.webhook.id.to_string()).collect();
+    let expected: Vec<_> =
+        (1..=5).map(|number| dead_letter(number, "shop").dispatch.webhook.id.to_string()).collect();
     assert_eq!(ids, expected, "oldest first, each once");
-    let hash = letter(1, "shop").dispatch.webhook.endpoint.hash().to_string();
+    let hash = dead_letter(1, "shop").dispatch.webhook.endpoint.hash().to_string();
     let first = serde_json::json!({
         "webhook_id": expected[0], "config_id": "shop", "endpoint": "https://a.example/hook", "endpoint_hash": hash,
         "reason": "all 3 attempts failed", "reason_type": "exhausted", "last_error": "the endpoint answered 500",
@@ -70,10 +71,10 @@ async fn pages_cover_every_letter_once_and_show_no_secret() {
 #[tokio::test]
 async fn filters_narrow_the_listing() {
     let world = World::new();
-    world.bury(letter(1, "shop"));
-    world.bury(letter(2, "other"));
-    world.letters.lock().unwrap()[1].1 = None;
-    let hash = letter(1, "shop").dispatch.webhook.endpoint.hash().to_string();
+    world.bury(dead_letter(1, "shop"));
+    world.bury(dead_letter(2, "other"));
+    world.dead_letters.lock().unwrap()[1].1 = None;
+    let hash = dead_letter(1, "shop").dispatch.webhook.endpoint.hash().to_string();
     for (query, count) in [
         ("", 2),
         ("config_id=shop", 1),
@@ -96,8 +97,8 @@ async fn filters_narrow_the_listing() {
 #[tokio::test]
 async fn one_letter_is_replayed_once() {
     let world = World::new();
-    world.bury(letter(1, "shop"));
-    let id = letter(1, "shop").dispatch.webhook.id.clone();
+    world.bury(dead_letter(1, "shop"));
+    let id = dead_letter(1, "shop").dispatch.webhook.id.clone();
     let path = format!("/deadletters/{id}/replay");
     world.leased.lock().unwrap().push(id.clone());
     world.ask("POST", &path, "").await.assert_problem(409);
@@ -113,9 +114,9 @@ async fn one_letter_is_replayed_once() {
 async fn a_filter_replays_what_it_admits_two_callers_at_once_included() {
     let world = World::new();
     for number in 1..=3 {
-        let mut letter = letter(number, if number == 3 { "other" } else { "shop" });
-        letter.at = NOW;
-        world.bury(letter);
+        let mut dead_letter = dead_letter(number, if number == 3 { "other" } else { "shop" });
+        dead_letter.at = NOW;
+        world.bury(dead_letter);
     }
     let body = r#"{"config_id":"shop"}"#;
     let (one, other) = futures::future::join(

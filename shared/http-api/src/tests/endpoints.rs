@@ -2,22 +2,31 @@
 
 use std::time::Duration;
 
-use delivery::ports::endpoints::{EndpointView, OwnerView};
+use delivery::ports::endpoints::{EndpointView, SettingView};
 use domain::{
-    Circuit, ConfigId, EndpointHash, EndpointState, Gate, Lane, OwnerState, Record, WaitReason, Waiting, Write,
+    Circuit, ConfigId, Cooldown, EndpointHash, EndpointSetting, EndpointState, Lane, Record, WaitReason, Waiting,
+    Write,
 };
 
-use super::dead_letters::letter;
+use super::dead_letters::dead_letter;
 use super::world::{NOW, World};
 
 fn view(url: &str) -> EndpointView {
-    let gate = Gate::new(NOW.plus(Duration::from_mins(1)), NOW.plus(Duration::from_secs(90)));
+    let cooldown = Cooldown::new(NOW.plus(Duration::from_mins(1)), NOW.plus(Duration::from_secs(90)));
     EndpointView {
         hash: EndpointHash::of(url),
         url: Some(url.to_owned()),
-        state: EndpointState { circuit: Circuit::Open { since: NOW }, gate: Some(gate), ..EndpointState::default() },
+        state: EndpointState {
+            circuit: Circuit::Open { since: NOW },
+            cooldown: Some(cooldown),
+            ..EndpointState::default()
+        },
         inflight: 2,
-        owners: vec![OwnerView { config_id: ConfigId::parse("shop").unwrap(), state: OwnerState::Paused, parked: 9 }],
+        settings: vec![SettingView {
+            config_id: ConfigId::parse("shop").unwrap(),
+            state: EndpointSetting::Paused,
+            held: 9,
+        }],
     }
 }
 
@@ -30,8 +39,8 @@ async fn an_endpoint_in_trouble_tells_why() {
     let expected = serde_json::json!({
         "hash": hash, "url": "https://a.example/x", "normal": false, "inflight": 2,
         "circuit": { "state": "open", "since": "2026-01-02T03:04:05.006Z" },
-        "gate": { "state": "closed", "opens_at": "2026-01-02T03:05:05.006Z", "window_end": "2026-01-02T03:05:35.006Z" },
-        "owners": [{ "config_id": "shop", "state": "paused", "parked": 9 }],
+        "cooldown": { "state": "closed", "ends_at": "2026-01-02T03:05:05.006Z", "window_end": "2026-01-02T03:05:35.006Z" },
+        "settings": [{ "config_id": "shop", "state": "paused", "held": 9 }],
     });
     assert_eq!(world.get(&format!("/endpoints/{hash}")).await.json(), expected);
     assert_eq!(world.get("/endpoints").await.json(), serde_json::json!({ "endpoints": [expected] }));
@@ -72,32 +81,34 @@ async fn pages_cover_every_endpoint_once() {
 }
 
 #[tokio::test]
-async fn decisions_are_durable_before_they_count_and_what_was_parked_goes_out() {
+async fn decisions_are_durable_before_they_count_and_what_was_held_goes_out() {
     let world = World::new();
-    let letter = letter(1, "shop");
-    let hash = letter.dispatch.webhook.endpoint.hash().clone();
-    world.parked.lock().unwrap().push(Waiting {
-        dispatch: letter.dispatch,
+    let dead_letter = dead_letter(1, "shop");
+    let hash = dead_letter.dispatch.webhook.endpoint.hash().clone();
+    world.held.lock().unwrap().push(Waiting {
+        dispatch: dead_letter.dispatch,
         lane: Lane::Fast,
         due: NOW,
         reason: WaitReason::Paused,
-        gate: None,
+        cooldown: None,
     });
-    for (decision, state, name, unparked) in [
-        ("pause", OwnerState::Paused, "paused", 0),
-        ("disable", OwnerState::Disabled, "disabled", 0),
-        ("resume", OwnerState::Active, "active", 1),
-        ("enable", OwnerState::Active, "active", 0),
+    for (decision, state, name, released) in [
+        ("pause", EndpointSetting::Paused, "paused", 0),
+        ("disable", EndpointSetting::Disabled, "disabled", 0),
+        ("resume", EndpointSetting::Active, "active", 1),
+        ("enable", EndpointSetting::Active, "active", 0),
     ] {
         let answer = world.ask("POST", &format!("/endpoints/{hash}/{decision}"), "{\"config_id\":\"shop\"}").await;
         assert_eq!(answer.status, 200);
         let expected =
-            serde_json::json!({ "hash": hash.as_str(), "config_id": "shop", "state": name, "unparked": unparked });
+            serde_json::json!({ "hash": hash.as_str(), "config_id": "shop", "state": name, "released": released });
         assert_eq!(answer.json(), expected);
         let published = std::mem::take(&mut *world.published.lock().unwrap());
-        assert!(matches!(published.first().unwrap().as_slice(), [Record::Owner(decided)] if decided.state == state));
+        assert!(
+            matches!(published.first().unwrap().as_slice(), [Record::Setting(decided)] if decided.state == state)
+        );
         let written = std::mem::take(&mut *world.written.lock().unwrap());
         assert!(matches!(written.first().unwrap(), Write::Decide(decided) if decided.state == state));
-        assert_eq!(written.iter().filter(|write| matches!(write, Write::Schedule(_))).count(), unparked);
+        assert_eq!(written.iter().filter(|write| matches!(write, Write::Schedule(_))).count(), released);
     }
 }

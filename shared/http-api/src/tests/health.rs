@@ -10,7 +10,7 @@ use super::world::{NOW, World};
 
 fn whole(world: &World) {
     let completed_at = NOW.minus(Duration::from_secs(90));
-    *world.epoch.lock().unwrap() = Some(Epoch { number: 4, completed_at, replayed: 1, is_behind: false });
+    *world.epoch.lock().unwrap() = Some(Epoch { number: 4, completed_at, replayed: 1, statuses_pending: false });
     world.ready.store(true, Ordering::Release);
 }
 

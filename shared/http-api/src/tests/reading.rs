@@ -32,7 +32,7 @@ async fn states_have_the_originals_names() {
         (Phase::Delivering, 0, "delivering"),
         (Phase::Waiting, 0, "pending"),
         (Phase::Waiting, 2, "failed"),
-        (Phase::Parked, 0, "parked"),
+        (Phase::Held, 0, "held"),
         (Phase::Delivered, 1, "delivered"),
         (Phase::Dead, 3, "exhausted"),
     ] {

@@ -9,12 +9,12 @@ use async_trait::async_trait;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use clock_system::SystemRandom;
-use delivery::dead_letters::DeadLetterDesk;
-use delivery::endpoints::EndpointDesk;
+use delivery::dead_letters::DeadLetterService;
+use delivery::endpoints::EndpointService;
 use delivery::enqueue::Enqueue;
 use delivery::ports::dead_letters::{DeadLetterCursor, DeadLetterFilter, DeadLetters};
 use delivery::ports::endpoints::{EndpointView, Endpoints};
-use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, Change, HotState};
 use delivery::ports::log::{Extent, Log, LogRecord, Page};
 use delivery::ports::recovery::{Cursor, Epoch, Recovery};
 use delivery::ports::sender::{self, AddressRefused, Sender};
@@ -22,11 +22,11 @@ use delivery::ports::stats::{Counts, Hour, HourlyStats, Stats};
 use delivery::ports::statuses::Statuses;
 use delivery::ports::time::{Clock, Random};
 use delivery::ports::vault::Vault;
-use delivery::tally::StatsTally;
+use delivery::stats_buffer::StatsBuffer;
 use delivery::{Fault, FaultKind};
 use domain::{
-    Attempt, ConfigId, DeadLetter, DeadLetterEntry, Endpoint, EndpointHash, EndpointState, Facts, Fence, Outcome,
-    Owner, Position, Record, Secret, Status, Timestamp, Topic, Transition, Waiting, Webhook, WebhookId, Write,
+    Attempt, ClaimHolder, ConfigId, DeadLetter, DeadLetterEntry, Endpoint, EndpointHash, EndpointState, Facts, Fence,
+    Outcome, Position, Record, Secret, Status, Timestamp, Topic, Transition, Waiting, Webhook, WebhookId, Write,
     index_entry,
 };
 use tower::ServiceExt;
@@ -45,10 +45,10 @@ pub(super) struct World {
     /// Everything written to the hot state.
     pub(super) written: Mutex<Vec<Write>>,
     pub(super) statuses: Mutex<BTreeMap<WebhookId, (Status, Vec<Attempt>)>>,
-    pub(super) letters: Mutex<Vec<(DeadLetterEntry, Option<DeadLetter>)>>,
+    pub(super) dead_letters: Mutex<Vec<(DeadLetterEntry, Option<DeadLetter>)>>,
     pub(super) leased: Mutex<Vec<WebhookId>>,
     pub(super) views: Mutex<BTreeMap<EndpointHash, EndpointView>>,
-    pub(super) parked: Mutex<Vec<Waiting>>,
+    pub(super) held: Mutex<Vec<Waiting>>,
     pub(super) hours: Mutex<Vec<Vec<Hour>>>,
     pub(super) epoch: Mutex<Option<Epoch>>,
     /// What the log and the store fail with.
@@ -116,12 +116,12 @@ impl World {
                 vault: vault(),
                 clock: me(),
                 random: me(),
-                stats: Arc::new(StatsTally::default()),
+                stats: Arc::new(StatsBuffer::default()),
             },
             statuses: me(),
             stats: me(),
-            dead_letters: DeadLetterDesk { log: me(), hot: me(), index: me(), clock: me() },
-            endpoints: EndpointDesk {
+            dead_letters: DeadLetterService { log: me(), hot: me(), index: me(), clock: me() },
+            endpoints: EndpointService {
                 log: me(),
                 hot: me(),
                 endpoints: me(),
@@ -172,10 +172,10 @@ impl World {
     }
 
     /// Lists a dead letter; its position is its place in the list.
-    pub(super) fn bury(&self, letter: DeadLetter) {
-        let mut letters = self.letters.lock().unwrap();
-        let position = Position { partition: 0, offset: u64::try_from(letters.len()).unwrap() };
-        letters.push((index_entry(&letter, position), Some(letter)));
+    pub(super) fn bury(&self, dead_letter: DeadLetter) {
+        let mut dead_letters = self.dead_letters.lock().unwrap();
+        let position = Position { partition: 0, offset: u64::try_from(dead_letters.len()).unwrap() };
+        dead_letters.push((index_entry(&dead_letter, position), Some(dead_letter)));
     }
 
     async fn answer<T>(&self, value: T) -> Result<T, Fault> {
@@ -203,9 +203,13 @@ impl Log for World {
     }
 
     async fn read(&self, _: Topic, from: Position, _: usize) -> Result<Page, Fault> {
-        let letters = self.letters.lock().unwrap().clone();
-        let found = letters.into_iter().find(|(entry, _)| entry.position == from).and_then(|(_, letter)| letter);
-        let records = found.map(|letter| LogRecord { position: from, value: Ok(Record::DeadLetter(letter)) });
+        let dead_letters = self.dead_letters.lock().unwrap().clone();
+        let found = dead_letters
+            .into_iter()
+            .find(|(entry, _)| entry.position == from)
+            .and_then(|(_, dead_letter)| dead_letter);
+        let records =
+            found.map(|dead_letter| LogRecord { position: from, value: Ok(Record::DeadLetter(dead_letter)) });
         self.answer(Page { records: records.into_iter().collect(), next: 0 }).await
     }
 
@@ -216,15 +220,15 @@ impl Log for World {
 
 #[async_trait]
 impl HotState for World {
-    async fn open(&self, _: OpenRequest<'_>) -> Facts {
+    async fn acquire(&self, _: AcquireRequest<'_>) -> Facts {
         unreachable!("the API opens nothing")
     }
 
-    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+    async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
         self.answer(()).await?;
         for write in &writes {
-            if let Write::Unpark(_, _, id, _) = write {
-                self.parked.lock().unwrap().retain(|waiting| waiting.dispatch.webhook.id != *id);
+            if let Write::Unhold(_, _, id, _) = write {
+                self.held.lock().unwrap().retain(|waiting| waiting.dispatch.webhook.id != *id);
             }
         }
         self.written.lock().unwrap().extend(writes);
@@ -307,7 +311,7 @@ impl DeadLetters for World {
         after: Option<&DeadLetterCursor>,
         limit: usize,
     ) -> Result<Vec<DeadLetterEntry>, Fault> {
-        let mut entries: Vec<_> = self.letters.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
+        let mut entries: Vec<_> = self.dead_letters.lock().unwrap().iter().map(|(entry, _)| entry.clone()).collect();
         entries.sort_by_key(|entry| (entry.at, entry.id.clone()));
         let is_after = |entry: &DeadLetterEntry| {
             let place = DeadLetterCursor { at: entry.at, id: entry.id.clone() };
@@ -319,8 +323,8 @@ impl DeadLetters for World {
     }
 
     async fn find(&self, id: &WebhookId) -> Result<Option<DeadLetterEntry>, Fault> {
-        let letters = self.letters.lock().unwrap().clone();
-        self.answer(letters.into_iter().map(|(entry, _)| entry).find(|entry| entry.id == *id)).await
+        let dead_letters = self.dead_letters.lock().unwrap().clone();
+        self.answer(dead_letters.into_iter().map(|(entry, _)| entry).find(|entry| entry.id == *id)).await
     }
 
     async fn lease(&self, entry: &DeadLetterEntry, _: Timestamp, _: Timestamp) -> Result<bool, Fault> {
@@ -331,7 +335,7 @@ impl DeadLetters for World {
     }
 
     async fn forget(&self, entry: &DeadLetterEntry) -> Result<(), Fault> {
-        self.letters.lock().unwrap().retain(|(listed, _)| listed.id != entry.id);
+        self.dead_letters.lock().unwrap().retain(|(listed, _)| listed.id != entry.id);
         Ok(())
     }
 }
@@ -343,15 +347,15 @@ impl Endpoints for World {
         self.answer(view).await
     }
 
-    async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault> {
+    async fn unhealthy(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault> {
         let views = self.views.lock().unwrap().clone();
         let hashes = views.into_keys().filter(|hash| after.is_none_or(|after| hash > after));
         self.answer(hashes.take(limit).collect()).await
     }
 
-    async fn parked(&self, _: &EndpointHash, _: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
-        let parked = self.parked.lock().unwrap().iter().take(limit).cloned().collect();
-        self.answer(parked).await
+    async fn held(&self, _: &EndpointHash, _: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
+        let held = self.held.lock().unwrap().iter().take(limit).cloned().collect();
+        self.answer(held).await
     }
 }
 
@@ -362,7 +366,7 @@ impl Recovery for World {
         self.answer(epoch).await
     }
 
-    async fn lock(&self, _: &Owner, _: Timestamp, _: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault> {
+    async fn lock(&self, _: &ClaimHolder, _: Timestamp, _: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault> {
         unreachable!("the API rebuilds nothing")
     }
 

@@ -19,7 +19,7 @@ struct Member {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Assignment {
-    owner: Option<u64>,
+    member_id: Option<u64>,
     /// The next offset to hand out.
     position: u64,
     committed: u64,
@@ -46,8 +46,8 @@ impl Group {
     /// Wakes the member that reads a partition.
     pub(super) fn notify(&self, partition: u32) {
         let assignment = usize::try_from(partition).ok().and_then(|index| self.partitions.get(index));
-        let owner = assignment.and_then(|assignment| assignment.owner);
-        let member = self.members.iter().find(|member| Some(member.id) == owner);
+        let member_id = assignment.and_then(|assignment| assignment.member_id);
+        let member = self.members.iter().find(|member| Some(member.id) == member_id);
         if let Some(member) = member {
             member.wake.notify_one();
         }
@@ -56,7 +56,7 @@ impl Group {
     /// The partitions of a member with their next offsets.
     pub(super) fn assigned(&self, id: u64) -> Vec<(u32, u64)> {
         let assignments = self.partitions.iter().zip(0_u32..);
-        assignments.filter(|(a, _)| a.owner == Some(id)).map(|(a, partition)| (partition, a.position)).collect()
+        assignments.filter(|(a, _)| a.member_id == Some(id)).map(|(a, partition)| (partition, a.position)).collect()
     }
 
     pub(super) fn handed_out(&mut self, partition: u32, next: u64) {
@@ -67,7 +67,7 @@ impl Group {
 
     /// Commits for a member; a member that lost the partition commits nothing.
     pub(super) fn commit(&mut self, id: u64, partition: u32, offset: u64) -> bool {
-        let Some(assignment) = self.slot(partition).filter(|assignment| assignment.owner == Some(id)) else {
+        let Some(assignment) = self.slot(partition).filter(|assignment| assignment.member_id == Some(id)) else {
             return false;
         };
         assignment.committed = assignment.committed.max(offset);
@@ -87,9 +87,9 @@ impl Group {
         let ids: Vec<u64> = self.members.iter().map(|member| member.id).collect();
         let mut turn = ids.iter().cycle();
         for assignment in &mut self.partitions {
-            let owner = turn.next().copied();
-            if assignment.owner != owner {
-                assignment.owner = owner;
+            let member_id = turn.next().copied();
+            if assignment.member_id != member_id {
+                assignment.member_id = member_id;
                 assignment.position = assignment.committed;
             }
         }

@@ -150,8 +150,8 @@ pub(super) fn size_of(record: &Record) -> u64 {
     match record {
         Record::Dispatch(_, dispatch) => webhook_size(&dispatch.webhook),
         Record::Waiting(waiting) => webhook_size(&waiting.dispatch.webhook),
-        Record::DeadLetter(letter) => webhook_size(&letter.dispatch.webhook),
-        Record::Result(_) | Record::Undecodable(_) | Record::Tombstone(..) | Record::Owner(_) => 0,
+        Record::DeadLetter(dead_letter) => webhook_size(&dead_letter.dispatch.webhook),
+        Record::Result(_) | Record::Undecodable(_) | Record::Tombstone(..) | Record::Setting(_) => 0,
     }
 }
 

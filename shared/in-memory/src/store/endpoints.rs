@@ -1,14 +1,14 @@
-//! One endpoint each: circuit, gate, tallies, tokens, leases; and what its owners decided and what waits for them.
+//! One endpoint each: circuit, cooldown, tallies, tokens, leases; and what its owners decided and what waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use delivery::Fault;
-use delivery::ports::endpoints::{EndpointView, Endpoints, OwnerView};
-use delivery::ports::hot_state::{Change, OpenRequest};
+use delivery::ports::endpoints::{EndpointView, Endpoints, SettingView};
+use delivery::ports::hot_state::{AcquireRequest, Change};
 use domain::{
-    Bucket, ConfigId, EndpointHash, EndpointReport, EndpointState, LeaseFact, OwnerDecision, OwnerState, Timestamp,
-    Token, Tokens, Transition, Waiting, WebhookId,
+    Bucket, ConfigId, EndpointHash, EndpointReport, EndpointSetting, EndpointState, LeaseFact, SettingDecision,
+    Timestamp, Token, Tokens, Transition, Waiting, WebhookId,
 };
 use parking_lot::Mutex;
 
@@ -21,7 +21,7 @@ use crate::store::shards::Shards;
 pub(super) struct EndpointShards {
     shards: Shards<BTreeMap<EndpointHash, Entry>>,
     domains: Shards<BTreeMap<String, Leases>>,
-    troubled: Mutex<BTreeSet<EndpointHash>>,
+    unhealthy: Mutex<BTreeSet<EndpointHash>>,
 }
 
 #[derive(Debug, Default)]
@@ -30,33 +30,33 @@ struct Entry {
     state: EndpointState,
     tokens: Tokens,
     leases: Leases,
-    owners: BTreeMap<ConfigId, OwnerEntry>,
+    settings: BTreeMap<ConfigId, SettingEntry>,
 }
 
 #[derive(Debug, Default)]
-struct OwnerEntry {
-    state: OwnerState,
+struct SettingEntry {
+    state: EndpointSetting,
     decided_at: Timestamp,
-    parked: BTreeMap<WebhookId, Waiting>,
+    held: BTreeMap<WebhookId, Waiting>,
 }
 
-impl OwnerEntry {
-    fn is_troubled(&self) -> bool {
-        self.state != OwnerState::Active || !self.parked.is_empty()
+impl SettingEntry {
+    fn is_unhealthy(&self) -> bool {
+        self.state != EndpointSetting::Active || !self.held.is_empty()
     }
 }
 
 /// What *open* finds of an endpoint.
-pub(super) struct Opened {
+pub(super) struct Acquired {
     pub(super) state: EndpointState,
-    pub(super) owner: OwnerState,
+    pub(super) setting: EndpointSetting,
     pub(super) lease: LeaseFact,
     pub(super) token: Token,
 }
 
 impl Entry {
-    fn is_troubled(&self) -> bool {
-        !self.state.is_normal() || self.owners.values().any(OwnerEntry::is_troubled)
+    fn is_unhealthy(&self) -> bool {
+        !self.state.is_normal() || self.settings.values().any(SettingEntry::is_unhealthy)
     }
 
     /// Whether nothing speaks against the endpoint.
@@ -66,7 +66,7 @@ impl Entry {
 
     /// Whether nothing would be lost with the entry.
     fn is_blank(&self) -> bool {
-        self.leases.is_empty() && self.owners.is_empty() && self.tokens == Tokens::default() && self.is_well()
+        self.leases.is_empty() && self.settings.is_empty() && self.tokens == Tokens::default() && self.is_well()
     }
 
     fn tally(&mut self, report: &EndpointReport) {
@@ -86,10 +86,10 @@ impl EndpointShards {
     pub(super) fn wipe(&self) {
         self.shards.wipe();
         self.domains.wipe();
-        self.troubled.lock().clear();
+        self.unhealthy.lock().clear();
     }
 
-    pub(super) fn open(&self, request: &OpenRequest<'_>, holder: &str) -> Opened {
+    pub(super) fn open(&self, request: &AcquireRequest<'_>, holder: &str) -> Acquired {
         let webhook = &request.dispatch.webhook;
         let hash = webhook.endpoint.hash();
         let mut shard = self.shards.of(hash.as_str());
@@ -100,15 +100,15 @@ impl EndpointShards {
             entry.tokens = tokens;
             token
         });
-        Opened {
+        Acquired {
             lease: entry.leases.take(&wish),
             token,
             state: entry.state.clone(),
-            owner: entry.owners.get(&webhook.config_id).map_or(OwnerState::Active, |owner| owner.state),
+            setting: entry.settings.get(&webhook.config_id).map_or(EndpointSetting::Active, |setting| setting.state),
         }
     }
 
-    pub(super) fn open_domain(&self, request: &OpenRequest<'_>, holder: &str) -> LeaseFact {
+    pub(super) fn open_domain(&self, request: &AcquireRequest<'_>, holder: &str) -> LeaseFact {
         let Some(limit) = request.domain_limit else { return LeaseFact::Unlimited };
         let domain = request.dispatch.webhook.endpoint.domain();
         let wish = Wish { holder, limit, now: request.now, until: request.claim.until };
@@ -142,17 +142,17 @@ impl EndpointShards {
 
     pub(super) fn report(&self, report: &EndpointReport) -> Option<EndpointState> {
         let hash = report.endpoint.hash();
-        let all_well = report.tally.is_all_well() && report.gate.is_none();
+        let all_well = report.tally.is_all_well() && report.cooldown.is_none();
         if all_well && self.shards.of(hash.as_str()).get(hash).is_none_or(Entry::is_well) {
             return None;
         }
         let state = self.update(hash, |entry| {
             entry.tally(report);
             entry.url = Some(report.endpoint.url().to_owned());
-            if let Some(asked) = report.gate {
-                let gate = entry.state.gate.map_or(asked, |known| known.merge(asked));
-                if entry.state.gate != Some(gate) {
-                    entry.state.gate = Some(gate);
+            if let Some(asked) = report.cooldown {
+                let cooldown = entry.state.cooldown.map_or(asked, |known| known.merge(asked));
+                if entry.state.cooldown != Some(cooldown) {
+                    entry.state.cooldown = Some(cooldown);
                     entry.state.version += 1;
                 }
             }
@@ -169,65 +169,65 @@ impl EndpointShards {
             entry.url = Some(transition.endpoint.url().to_owned());
             entry.state.version += 1;
             entry.state.circuit = transition.circuit;
-            entry.state.gate = transition.gate;
+            entry.state.cooldown = transition.cooldown;
             Change::Made(entry.state.clone())
         })
     }
 
-    pub(super) fn decide(&self, decision: &OwnerDecision) {
+    pub(super) fn decide(&self, decision: &SettingDecision) {
         self.update(&decision.endpoint, |entry| {
-            let owner = entry.owners.entry(decision.config_id.clone()).or_default();
-            if (decision.decided_at, decision.state) >= (owner.decided_at, owner.state) {
-                owner.state = decision.state;
-                owner.decided_at = decision.decided_at;
+            let setting = entry.settings.entry(decision.config_id.clone()).or_default();
+            if (decision.decided_at, decision.state) >= (setting.decided_at, setting.state) {
+                setting.state = decision.state;
+                setting.decided_at = decision.decided_at;
             }
         });
     }
 
-    pub(super) fn park(&self, waiting: Waiting) {
+    pub(super) fn hold(&self, waiting: Waiting) {
         let webhook = &waiting.dispatch.webhook;
         let (hash, config, id) = (webhook.endpoint.hash().clone(), webhook.config_id.clone(), webhook.id.clone());
         self.update(&hash, |entry| {
             entry.url = Some(waiting.dispatch.webhook.endpoint.url().to_owned());
-            let parked = &mut entry.owners.entry(config).or_default().parked;
-            let later = parked.get(&id).is_some_and(|known| known.dispatch.number > waiting.dispatch.number);
+            let held = &mut entry.settings.entry(config).or_default().held;
+            let later = held.get(&id).is_some_and(|known| known.dispatch.number > waiting.dispatch.number);
             if !later {
-                parked.insert(id, waiting);
+                held.insert(id, waiting);
             }
         });
     }
 
-    pub(super) fn unpark(&self, hash: &EndpointHash, config: &ConfigId, (id, through): (&WebhookId, u64)) {
+    pub(super) fn unhold(&self, hash: &EndpointHash, config: &ConfigId, (id, through): (&WebhookId, u64)) {
         if !self.shards.of(hash.as_str()).contains_key(hash) {
             return;
         }
         self.update(hash, |entry| {
-            let Some(owner) = entry.owners.get_mut(config) else { return };
-            if owner.parked.get(id).is_some_and(|known| known.dispatch.number <= through) {
-                owner.parked.remove(id);
+            let Some(setting) = entry.settings.get_mut(config) else { return };
+            if setting.held.get(id).is_some_and(|known| known.dispatch.number <= through) {
+                setting.held.remove(id);
             }
         });
     }
 
-    /// A sum of hashes over what is parked, the same in any order.
+    /// A sum of hashes over what is held, the same in any order.
     pub(super) fn fingerprint(&self) -> u64 {
         let of_shard = |shard: parking_lot::MutexGuard<'_, BTreeMap<EndpointHash, Entry>>| {
-            let owners = shard.values().flat_map(|entry| entry.owners.values());
-            let parked = owners.flat_map(|owner| owner.parked.values());
-            parked.fold(0, |sum: u64, waiting| sum.wrapping_add(fingerprint_of(waiting)))
+            let settings = shard.values().flat_map(|entry| entry.settings.values());
+            let held = settings.flat_map(|setting| setting.held.values());
+            held.fold(0, |sum: u64, waiting| sum.wrapping_add(fingerprint_of(waiting)))
         };
         self.shards.each().map(of_shard).fold(0, u64::wrapping_add)
     }
 
-    /// Changes an entry and keeps the listing of troubled endpoints in step.
+    /// Changes an entry and keeps the listing of unhealthy endpoints in step.
     fn update<T>(&self, hash: &EndpointHash, change: impl FnOnce(&mut Entry) -> T) -> T {
         let mut shard = self.shards.of(hash.as_str());
         let entry = shard.entry(hash.clone()).or_default();
-        let before = entry.is_troubled();
+        let before = entry.is_unhealthy();
         let result = change(entry);
-        match (before, entry.is_troubled()) {
-            (false, true) => drop(self.troubled.lock().insert(hash.clone())),
-            (true, false) => drop(self.troubled.lock().remove(hash)),
+        match (before, entry.is_unhealthy()) {
+            (false, true) => drop(self.unhealthy.lock().insert(hash.clone())),
+            (true, false) => drop(self.unhealthy.lock().remove(hash)),
             (false, false) | (true, true) => {}
         }
         result
@@ -243,27 +243,27 @@ impl Endpoints for MemoryStore {
             url: entry.url.clone(),
             state: entry.state.clone(),
             inflight: entry.leases.count(now),
-            owners: entry
-                .owners
+            settings: entry
+                .settings
                 .iter()
-                .filter(|(_, owner)| owner.is_troubled())
-                .map(|(config_id, owner)| OwnerView {
+                .filter(|(_, setting)| setting.is_unhealthy())
+                .map(|(config_id, setting)| SettingView {
                     config_id: config_id.clone(),
-                    state: owner.state,
-                    parked: u64::try_from(owner.parked.len()).unwrap_or_default(),
+                    state: setting.state,
+                    held: u64::try_from(setting.held.len()).unwrap_or_default(),
                 })
                 .collect(),
         }))
     }
 
-    async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault> {
-        let troubled = self.endpoints.troubled.lock();
-        Ok(troubled.iter().filter(|hash| after.is_none_or(|after| *hash > after)).take(limit).cloned().collect())
+    async fn unhealthy(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault> {
+        let unhealthy = self.endpoints.unhealthy.lock();
+        Ok(unhealthy.iter().filter(|hash| after.is_none_or(|after| *hash > after)).take(limit).cloned().collect())
     }
 
-    async fn parked(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
+    async fn held(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
         let shard = self.endpoints.shards.of(hash.as_str());
-        let parked = shard.get(hash).and_then(|entry| entry.owners.get(config)).map(|owner| &owner.parked);
-        Ok(parked.map(|parked| parked.values().take(limit).cloned().collect()).unwrap_or_default())
+        let held = shard.get(hash).and_then(|entry| entry.settings.get(config)).map(|setting| &setting.held);
+        Ok(held.map(|held| held.values().take(limit).cloned().collect()).unwrap_or_default())
     }
 }

@@ -2,22 +2,22 @@
 
 use async_trait::async_trait;
 use delivery::Fault;
-use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, Change, HotState};
 use domain::{EndpointState, Facts, Transition, Write, lease_holder};
 
 use crate::MemoryStore;
 
 #[async_trait]
 impl HotState for MemoryStore {
-    async fn open(&self, request: OpenRequest<'_>) -> Facts {
-        let holder = lease_holder(request.dispatch, &request.claim.owner);
+    async fn acquire(&self, request: AcquireRequest<'_>) -> Facts {
+        let holder = lease_holder(request.dispatch, &request.claim.holder);
         let claim = self.webhooks.claim(&request.dispatch.webhook.id, &request.claim, request.now);
         let opened = self.endpoints.open(&request, &holder);
         Facts {
             memory: self.memory(),
             claim,
             endpoint: Some(opened.state),
-            owner: opened.owner,
+            setting: opened.setting,
             on_endpoint: opened.lease,
             on_domain: self.endpoints.open_domain(&request, &holder),
             token: opened.token,
@@ -25,7 +25,7 @@ impl HotState for MemoryStore {
         }
     }
 
-    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+    async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
         let mut state = None;
         for write in writes {
             state = self.write(write).or(state);

@@ -1,16 +1,16 @@
-//! Port `recovery` in memory: the mark, the lock and the cursor.
+//! Port `recovery` in memory: the epoch, the lock and the cursor.
 
 use async_trait::async_trait;
 use delivery::Fault;
 use delivery::ports::recovery::{Cursor, Epoch, Recovery};
-use domain::{Fence, Memory, Owner, Timestamp};
+use domain::{ClaimHolder, Fence, Memory, Timestamp};
 
 use crate::MemoryStore;
 
 #[derive(Debug, Default)]
 pub(super) struct RecoveryState {
     epoch: Option<Epoch>,
-    holder: Option<(Owner, Timestamp)>,
+    holder: Option<(ClaimHolder, Timestamp)>,
     fence: Fence,
     cursor: Cursor,
 }
@@ -27,7 +27,12 @@ impl Recovery for MemoryStore {
         Ok(self.recovery.lock().epoch.clone())
     }
 
-    async fn lock(&self, owner: &Owner, now: Timestamp, until: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault> {
+    async fn lock(
+        &self,
+        owner: &ClaimHolder,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<(Fence, Cursor)>, Fault> {
         let mut state = self.recovery.lock();
         match &state.holder {
             Some((holder, _)) if holder == owner => {}

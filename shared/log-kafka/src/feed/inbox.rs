@@ -70,11 +70,11 @@ impl Inbox {
         waiting.bytes = waiting.records.iter().map(|(_, size)| size).sum();
     }
 
-    /// Waits for room; `false` when there is none after `patience`.
-    pub(super) fn wait_for_room(&self, patience: Duration) -> bool {
+    /// Waits for room; `false` when there is none after `timeout`.
+    pub(super) fn wait_for_room(&self, timeout: Duration) -> bool {
         let mut waiting = self.waiting.lock();
         let is_full = |waiting: &mut Waiting| waiting.is_full(self.bytes_max);
-        !self.emptied.wait_while_for(&mut waiting, is_full, patience).timed_out()
+        !self.emptied.wait_while_for(&mut waiting, is_full, timeout).timed_out()
     }
 
     /// Lets a thread that waits for room go.

@@ -62,8 +62,8 @@ impl Pump {
         self.consumer.assignment()
     }
 
-    fn poll(&self, patience: Duration) {
-        match self.consumer.poll(patience) {
+    fn poll(&self, timeout: Duration) {
+        match self.consumer.poll(timeout) {
             Some(Ok(message)) => {
                 let read = record::read(self.membership.topic, &message, self.clock.now());
                 self.consumer.context().note(read.position);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{found, line, lines, read, variables};
-use crate::Mistake;
+use crate::ValidationError;
 use crate::settings::assemble;
 use crate::sources::Environment;
 
@@ -161,7 +161,8 @@ fn a_function_is_told_of_everything_that_nobody_decided() {
 fn what_shows_in_use_is_told_with_the_rest_and_what_follows_from_a_mistake_is_not() {
     let loaded = assemble(found(""), &variables(&[("HOWK_REDIS_AUTH", "password"), ("HOWK_RETRY_JITTER", "2")]), &[]);
     let found = [("redis.password", "needed"), ("retry.jitter", "needed"), ("redis.ca_file", "it cannot be read")];
-    let errors = loaded.with(found.map(|(key, problem)| Mistake::of(key, problem))).checked().expect_err("three");
+    let errors =
+        loaded.with(found.map(|(key, problem)| ValidationError::of(key, problem))).checked().expect_err("three");
     let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
     let [jitter, auth, file] = lines.as_slice() else { panic!("{lines:#?}") };
     assert!(jitter.contains("(retry.jitter)") && auth.contains("(redis.auth)"), "{lines:#?}");

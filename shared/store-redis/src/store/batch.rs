@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::{
-    ConfigId, DeadLetterEntry, EndpointHash, EndpointReport, Fence, Leases, OwnerDecision, OwnerState, Settlement,
-    WebhookId, Write,
+    ConfigId, DeadLetterEntry, EndpointHash, EndpointReport, EndpointSetting, Fence, Leases, SettingDecision,
+    Settlement, WebhookId, Write,
 };
 
 use crate::keys::shard_of;
@@ -30,16 +30,16 @@ pub(super) struct Reported {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) due: BTreeMap<u8, Folded>,
-    pub(super) parked: BTreeMap<(EndpointHash, ConfigId), Folded>,
+    pub(super) held: BTreeMap<(EndpointHash, ConfigId), Folded>,
     pub(super) webhooks: Vec<WebhookWrite>,
     pub(super) reports: Vec<Reported>,
-    /// Reports that count nothing: of each endpoint the longest gate is enough.
-    pub(super) gates: BTreeMap<EndpointHash, EndpointReport>,
+    /// Reports that count nothing: of each endpoint the longest cooldown is enough.
+    pub(super) cooldowns: BTreeMap<EndpointHash, EndpointReport>,
     pub(super) releases: Vec<Leases>,
-    pub(super) decisions: Vec<OwnerDecision>,
+    pub(super) decisions: Vec<SettingDecision>,
     pub(super) dead: BTreeMap<ConfigId, Vec<DeadLetterEntry>>,
     /// Endpoints that may be in trouble after this.
-    pub(super) troubled: BTreeSet<EndpointHash>,
+    pub(super) unhealthy: BTreeSet<EndpointHash>,
 }
 
 impl Batch {
@@ -50,14 +50,14 @@ impl Batch {
                 self.due.entry(shard).or_default().put(waiting);
             }
             Write::Unschedule(id, through) => self.due.entry(shard_of(&id)).or_default().take_out(id, through),
-            Write::Park(waiting) => {
+            Write::Hold(waiting) => {
                 let webhook = &waiting.dispatch.webhook;
                 let (hash, config) = (webhook.endpoint.hash().clone(), webhook.config_id.clone());
-                self.troubled.insert(hash.clone());
-                self.parked.entry((hash, config)).or_default().put(waiting);
+                self.unhealthy.insert(hash.clone());
+                self.held.entry((hash, config)).or_default().put(waiting);
             }
-            Write::Unpark(hash, config, id, through) => {
-                self.parked.entry((hash, config)).or_default().take_out(id, through);
+            Write::Unhold(hash, config, id, through) => {
+                self.held.entry((hash, config)).or_default().take_out(id, through);
             }
             Write::Settle(settlement) => self.webhooks.push(WebhookWrite::Settle(settlement)),
             Write::Unclaim(id, fence) => self.webhooks.push(WebhookWrite::Unclaim(id, fence)),
@@ -66,10 +66,10 @@ impl Batch {
                 self.webhooks.push(WebhookWrite::Settle(settlement));
             }
             Write::Report(report) => self.report(report),
-            Write::Release(leases) => self.releases.push(leases),
+            Write::GiveBack(leases) => self.releases.push(leases),
             Write::Decide(decision) => {
-                if decision.state != OwnerState::Active {
-                    self.troubled.insert(decision.endpoint.clone());
+                if decision.state != EndpointSetting::Active {
+                    self.unhealthy.insert(decision.endpoint.clone());
                 }
                 self.decisions.push(decision);
             }
@@ -79,23 +79,23 @@ impl Batch {
 
     fn report(&mut self, report: EndpointReport) {
         let hash = report.endpoint.hash();
-        if report.gate.is_some() {
-            self.troubled.insert(hash.clone());
+        if report.cooldown.is_some() {
+            self.unhealthy.insert(hash.clone());
         }
-        match (report.gate, self.gates.get_mut(hash)) {
-            (Some(gate), Some(known)) if report.tally.is_empty() => {
-                known.gate = Some(known.gate.map_or(gate, |known| known.merge(gate)));
+        match (report.cooldown, self.cooldowns.get_mut(hash)) {
+            (Some(cooldown), Some(known)) if report.tally.is_empty() => {
+                known.cooldown = Some(known.cooldown.map_or(cooldown, |known| known.merge(cooldown)));
                 known.keep_since = known.keep_since.max(report.keep_since);
             }
             (Some(_), None) if report.tally.is_empty() => {
-                self.gates.insert(hash.clone(), report);
+                self.cooldowns.insert(hash.clone(), report);
             }
             _ => self.reports.push(Reported { report, holder: None }),
         }
     }
 
     /// Gives the leases of an endpoint back with its report, if there is one: it is the same slot.
-    pub(super) fn join_releases(&mut self) {
+    pub(super) fn join_given_back(&mut self) {
         for leases in &mut self.releases {
             if !leases.on_endpoint || leases.unused_token.is_some() {
                 continue;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use delivery::Fault;
-use delivery::ports::endpoints::{EndpointView, Endpoints, OwnerView};
+use delivery::ports::endpoints::{EndpointView, Endpoints, SettingView};
 use domain::{ConfigId, EndpointHash, Timestamp, Waiting};
 
 use crate::link::in_order;
@@ -12,27 +12,26 @@ use crate::packed::{unpack, unpacked_bytes};
 use crate::store::RedisStore;
 use crate::store::replies::{self, Fields};
 
-/// Parked webhooks that Redis is asked for at once, about: they may be large.
+/// Held webhooks that Redis is asked for at once, about: they may be large.
 const PARKED_PAGE: usize = 32;
-/// Bytes of parked webhooks that are handed out together, as unpacked; the last one may go beyond.
+/// Bytes of held webhooks that are handed out together, as unpacked; the last one may go beyond.
 const PARKED_BYTES_MAX: usize = 16 << 20;
 
 impl RedisStore {
-    async fn owner_view(&self, hash: &EndpointHash, config_id: ConfigId) -> Result<OwnerView, Fault> {
-        let (mut decided, mut parked) = (redis::cmd("GET"), redis::cmd("HLEN"));
-        decided.arg(self.keys.owner(hash, &config_id));
-        parked.arg(self.keys.parked(hash, &config_id));
-        let (decided, parked) =
-            futures::join!(self.link.ask("an owner", &decided), self.link.ask("an owner", &parked));
+    async fn setting_view(&self, hash: &EndpointHash, config_id: ConfigId) -> Result<SettingView, Fault> {
+        let (mut decided, mut held) = (redis::cmd("GET"), redis::cmd("HLEN"));
+        decided.arg(self.keys.setting(hash, &config_id));
+        held.arg(self.keys.held(hash, &config_id));
+        let (decided, held) = futures::join!(self.link.ask("a setting", &decided), self.link.ask("a setting", &held));
         let decided: Option<String> = decided?;
-        Ok(OwnerView { config_id, state: replies::owner(&decided.unwrap_or_default()), parked: parked? })
+        Ok(SettingView { config_id, state: replies::setting(&decided.unwrap_or_default()), held: held? })
     }
 
-    /// The tenants of an endpoint whose decision is not the normal one, or for whom webhooks are parked.
-    pub(super) async fn owners(&self, hash: &EndpointHash) -> Result<Vec<ConfigId>, Fault> {
+    /// The tenants of an endpoint whose decision is not the normal one, or for whom webhooks are held.
+    pub(super) async fn settings(&self, hash: &EndpointHash) -> Result<Vec<ConfigId>, Fault> {
         let mut cmd = redis::cmd("SMEMBERS");
-        cmd.arg(self.keys.endpoint(hash).owners);
-        let mut members: Vec<String> = self.link.ask("owners", &cmd).await?;
+        cmd.arg(self.keys.endpoint(hash).settings);
+        let mut members: Vec<String> = self.link.ask("settings", &cmd).await?;
         members.sort();
         Ok(members.iter().filter_map(|member| ConfigId::parse(member).ok()).collect())
     }
@@ -59,17 +58,17 @@ impl Endpoints for RedisStore {
         fields.arg(&keys.state);
         inflight.arg(&keys.inflight).arg(format!("({}", now.as_ms())).arg("+inf");
         self.link.trip();
-        let (fields, inflight, owners) = futures::join!(
+        let (fields, inflight, settings) = futures::join!(
             self.link.ask::<Vec<(String, String)>>("an endpoint", &fields),
             self.link.ask("an endpoint", &inflight),
-            self.owners(hash),
+            self.settings(hash),
         );
         let fields: Fields = fields?.into_iter().flat_map(|(name, value)| [name, value]).collect();
-        let (inflight, owners) = (inflight?, owners?);
-        if fields.is_empty() && inflight == 0 && owners.is_empty() {
+        let (inflight, settings) = (inflight?, settings?);
+        if fields.is_empty() && inflight == 0 && settings.is_empty() {
             return Ok(None);
         }
-        if !owners.is_empty() {
+        if !settings.is_empty() {
             self.link.trip();
         }
         Ok(Some(EndpointView {
@@ -77,30 +76,30 @@ impl Endpoints for RedisStore {
             url: replies::field(&fields, "url").map(str::to_owned),
             state: replies::endpoint(&fields),
             inflight,
-            owners: in_order(owners.into_iter().map(|config| self.owner_view(hash, config)).collect()).await?,
+            settings: in_order(settings.into_iter().map(|config| self.setting_view(hash, config)).collect()).await?,
         }))
     }
 
-    async fn troubled(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault> {
+    async fn unhealthy(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault> {
         let mut found = Vec::new();
         let mut after = after.cloned();
         while found.len() < limit {
             let from = after.as_ref().map_or_else(|| "-".to_owned(), |after| format!("({after}"));
             let mut cmd = redis::cmd("ZRANGE");
-            cmd.arg(self.keys.troubled()).arg(from).arg("+").arg("BYLEX");
+            cmd.arg(self.keys.unhealthy()).arg(from).arg("+").arg("BYLEX");
             cmd.arg("LIMIT").arg(0).arg(limit - found.len());
             self.link.trip();
             let members: Vec<String> = self.link.ask("listing trouble", &cmd).await?;
             let listed: Vec<_> = members.iter().filter_map(|member| EndpointHash::parse(member).ok()).collect();
             let Some(last) = listed.last() else { break };
             after = Some(last.clone());
-            found.extend(self.still_troubled(listed).await?);
+            found.extend(self.still_unhealthy(listed).await?);
         }
         Ok(found)
     }
 
-    async fn parked(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
-        let key = self.keys.parked(hash, config);
+    async fn held(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault> {
+        let key = self.keys.held(hash, config);
         let (mut found, mut cursor, mut bytes) = (BTreeMap::new(), 0, 0);
         loop {
             let (next, page) = self.page(&key, cursor, PARKED_PAGE).await?;

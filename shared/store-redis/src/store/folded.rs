@@ -12,7 +12,7 @@ struct Turn {
     put: Option<Waiting>,
 }
 
-/// The writes of one close to one shard of the schedule, or to one parked list.
+/// The writes of one close to one shard of the schedule, or to one held list.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
     by_id: BTreeMap<WebhookId, Turn>,
@@ -76,7 +76,7 @@ mod tests {
             lane: Lane::Fast,
             due: Timestamp::EPOCH,
             reason: WaitReason::Retry,
-            gate: None,
+            cooldown: None,
         }
     }
 

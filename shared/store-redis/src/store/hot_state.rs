@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use delivery::Fault;
-use delivery::ports::hot_state::{Change, HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, Change, HotState};
 use delivery::ports::recovery::Epoch;
 use domain::{Circuit, ClaimFact, EndpointState, Facts, LeaseFact, Memory, Transition, Write, lease_holder};
 use redis::Value;
 use wire::hot;
 
 use crate::scripts::CHANGE;
+use crate::store::acquire::{Acquired, claimed, on_domain, opened};
 use crate::store::batch::Batch;
-use crate::store::errand::Told;
-use crate::store::open::{Opened, claimed, on_domain, opened};
+use crate::store::command::Reply;
 use crate::store::replies::{self, Fields};
 use crate::store::{RedisStore, ms};
 
@@ -27,23 +27,23 @@ fn or_unknown<T>(found: Result<T, Fault>, unknown: T) -> T {
 
 #[async_trait]
 impl HotState for RedisStore {
-    async fn open(&self, request: OpenRequest<'_>) -> Facts {
-        let holder = lease_holder(request.dispatch, &request.claim.owner);
-        let mut calls = vec![self.claim(&request), self.open_endpoint(&request, &holder)];
+    async fn acquire(&self, request: AcquireRequest<'_>) -> Facts {
+        let holder = lease_holder(request.dispatch, &request.claim.holder);
+        let mut calls = vec![self.claim(&request), self.acquire_endpoint(&request, &holder)];
         calls.extend(self.open_domain(&request, &holder));
         self.link.trip();
-        let (epoch, replies) = futures::join!(self.mark(), self.link.call_all(calls));
+        let (epoch, replies) = futures::join!(self.read_epoch(), self.link.call_all(calls));
         let mut replies = replies.into_iter();
         let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
         let (claim, found) = (claimed(next()), opened(next()));
         let on_domain = on_domain(replies.next());
-        let opened = or_unknown(found, Opened::UNKNOWN);
+        let opened = or_unknown(found, Acquired::UNKNOWN);
         let memory = |epoch: Option<Epoch>| epoch.as_ref().map_or(Memory::Lost, Epoch::memory);
         Facts {
             memory: or_unknown(epoch.map(memory), Memory::Unknown),
             claim: or_unknown(claim, ClaimFact::Unknown),
             endpoint: opened.state,
-            owner: opened.owner,
+            setting: opened.setting,
             on_endpoint: opened.lease,
             on_domain: or_unknown(on_domain, LeaseFact::Unlimited),
             token: opened.token,
@@ -51,24 +51,24 @@ impl HotState for RedisStore {
         }
     }
 
-    async fn close(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
+    async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
         let mut batch = Batch::default();
         for write in writes {
             batch.add(write);
         }
-        let errands = self.errands(batch)?;
-        if errands.is_empty() {
+        let commands = self.commands(batch)?;
+        if commands.is_empty() {
             return Ok(None);
         }
         self.link.trip();
-        let told = self.run(errands).await;
-        let (mut state, mut turned) = (None, BTreeSet::new());
+        let told = self.run(commands).await;
+        let (mut state, mut changed) = (None, BTreeSet::new());
         for told in told {
-            let Told { state: found, turned: hash } = told?;
+            let Reply { state: found, changed: hash } = told?;
             state = found.or(state);
-            turned.extend(hash);
+            changed.extend(hash);
         }
-        self.list_as_they_are(turned).await;
+        self.list_as_they_are(changed).await;
         Ok(state)
     }
 
@@ -76,21 +76,21 @@ impl HotState for RedisStore {
         let hash = transition.endpoint.hash();
         let keys = self.keys.endpoint(hash);
         let call = CHANGE
-            .on(&[&keys.state, &keys.owners])
+            .on(&[&keys.state, &keys.settings])
             .arg(transition.version)
             .arg(hot::circuit::encode(transition.circuit))
-            .arg(transition.gate.map(hot::gate::encode).unwrap_or_default())
+            .arg(transition.cooldown.map(hot::cooldown::encode).unwrap_or_default())
             .arg(transition.endpoint.url())
             .arg(ms(self.retention.endpoint));
         let listed = async {
-            let normal = matches!(transition.circuit, Circuit::Closed { .. }) && transition.gate.is_none();
+            let normal = matches!(transition.circuit, Circuit::Closed { .. }) && transition.cooldown.is_none();
             if normal { Ok(()) } else { self.list(std::slice::from_ref(hash)).await }
         };
         self.link.trip();
         let (reply, listed) = futures::join!(self.link.call(call), listed);
-        let (made, turned, fields): (u8, u8, Fields) = reply?;
+        let (made, changed, fields): (u8, u8, Fields) = reply?;
         listed?;
-        if turned == 1 {
+        if changed == 1 {
             self.list_as_they_are(BTreeSet::from([hash.clone()])).await;
         }
         let state = replies::endpoint(&fields);

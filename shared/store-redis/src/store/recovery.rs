@@ -1,6 +1,6 @@
-//! Port `recovery` on Redis: the mark, the rebuild's lock and cursor, the fingerprint.
+//! Port `recovery` on Redis: the epoch, the rebuild's lock and cursor, the fingerprint.
 //!
-//! Shapes: the mark is `number completed_at replayed state`, the state `behind` or `whole`, the cursor `phase replayed offsets ends scope begun_at`, both lists
+//! Shapes: the epoch is `number completed_at replayed state`, the state `behind` or `whole`, the cursor `phase replayed offsets ends scope begun_at`, both lists
 //! parted by commas and `-` when empty, the scope `all` or `waiting`.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use delivery::Fault;
 use delivery::ports::recovery::{Cursor, Epoch, Recovery, Scope};
-use domain::{EndpointHash, Fence, Owner, Timestamp, Waiting};
+use domain::{ClaimHolder, EndpointHash, Fence, Timestamp, Waiting};
 
 use crate::keys::{DUE_SHARDS, fnv};
 use crate::link::in_order;
@@ -54,21 +54,21 @@ fn cursor(line: &str) -> Option<Cursor> {
 }
 
 fn epoch_line(epoch: &Epoch) -> String {
-    let state = if epoch.is_behind { "behind" } else { "whole" };
+    let state = if epoch.statuses_pending { "statuses_pending" } else { "rebuilt" };
     format!("{} {} {} {state}", epoch.number, epoch.completed_at.as_ms(), epoch.replayed)
 }
 
-/// A mark that cannot be read is as good as lost.
-fn epoch(line: &str) -> Option<Epoch> {
+/// A epoch that cannot be read is as good as lost.
+fn epoch_of(line: &str) -> Option<Epoch> {
     let (numbers, state) = line.rsplit_once(' ')?;
     let mut words = numbers.split(' ').map(|word| word.parse().ok());
     let mut next = || words.next().flatten();
-    let is_behind = match state {
-        "behind" => true,
-        "whole" => false,
+    let statuses_pending = match state {
+        "statuses_pending" => true,
+        "rebuilt" => false,
         _ => return None,
     };
-    Some(Epoch { number: next()?, completed_at: Timestamp::from_ms(next()?), replayed: next()?, is_behind })
+    Some(Epoch { number: next()?, completed_at: Timestamp::from_ms(next()?), replayed: next()?, statuses_pending })
 }
 
 /// What counts of a waiting webhook: which one, which dispatch and attempt, and when.
@@ -80,12 +80,12 @@ fn fingerprint_of(waiting: &Waiting) -> u64 {
 }
 
 impl RedisStore {
-    /// The mark, as part of a trip that somebody else has begun.
-    pub(super) async fn mark(&self) -> Result<Option<Epoch>, Fault> {
+    /// The epoch, as part of a trip that somebody else has begun.
+    pub(super) async fn read_epoch(&self) -> Result<Option<Epoch>, Fault> {
         let mut cmd = redis::cmd("GET");
         cmd.arg(self.keys.epoch());
         let line: Option<String> = self.link.ask("the epoch", &cmd).await?;
-        Ok(line.as_deref().and_then(epoch))
+        Ok(line.as_deref().and_then(epoch_of))
     }
 
     /// The fingerprint of one hash of what waits. A page may repeat what an earlier one held.
@@ -103,18 +103,18 @@ impl RedisStore {
         }
     }
 
-    /// Every parked list: an endpoint that has one is listed as troubled.
-    async fn parked_lists(&self) -> Result<Vec<String>, Fault> {
+    /// Every held list: an endpoint that has one is listed as unhealthy.
+    async fn held_lists(&self) -> Result<Vec<String>, Fault> {
         let mut cmd = redis::cmd("ZRANGE");
-        cmd.arg(self.keys.troubled()).arg(0).arg(-1);
+        cmd.arg(self.keys.unhealthy()).arg(0).arg(-1);
         self.link.trip();
         let members: Vec<String> = self.link.ask("fingerprint", &cmd).await?;
         let hashes: Vec<_> = members.iter().filter_map(|member| EndpointHash::parse(member).ok()).collect();
         self.link.trip();
-        let owners = in_order(hashes.iter().map(|hash| self.owners(hash)).collect()).await?;
-        let of_each = hashes.iter().zip(owners);
-        let keys =
-            of_each.flat_map(|(hash, owners)| owners.into_iter().map(move |config| self.keys.parked(hash, &config)));
+        let settings = in_order(hashes.iter().map(|hash| self.settings(hash)).collect()).await?;
+        let of_each = hashes.iter().zip(settings);
+        let keys = of_each
+            .flat_map(|(hash, settings)| settings.into_iter().map(move |config| self.keys.held(hash, &config)));
         Ok(keys.collect())
     }
 }
@@ -123,11 +123,16 @@ impl RedisStore {
 impl Recovery for RedisStore {
     async fn epoch(&self) -> Result<Option<Epoch>, Fault> {
         self.link.trip();
-        self.mark().await
+        self.read_epoch().await
     }
 
-    async fn lock(&self, owner: &Owner, now: Timestamp, until: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault> {
-        let call = REBUILD_LOCK.on(&[&self.keys.rebuild()]).arg(&owner.0).arg(now.as_ms()).arg(until.as_ms());
+    async fn lock(
+        &self,
+        holder: &ClaimHolder,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<(Fence, Cursor)>, Fault> {
+        let call = REBUILD_LOCK.on(&[&self.keys.rebuild()]).arg(&holder.0).arg(now.as_ms()).arg(until.as_ms());
         self.link.trip();
         let reply: Vec<String> = self.link.call(call).await?;
         Ok(match reply.as_slice() {
@@ -150,7 +155,7 @@ impl Recovery for RedisStore {
 
     async fn fingerprint(&self) -> Result<u64, Fault> {
         let mut lists: Vec<_> = (0..DUE_SHARDS).map(|shard| self.keys.due(shard).records).collect();
-        lists.extend(self.parked_lists().await?);
+        lists.extend(self.held_lists().await?);
         let prints = in_order(lists.into_iter().map(|key| self.fingerprint_at(key)).collect()).await?;
         Ok(prints.into_iter().fold(0, u64::wrapping_add))
     }
@@ -175,11 +180,14 @@ mod tests {
         for cursor_of in [Cursor::default(), far] {
             assert_eq!(cursor(&cursor_line(&cursor_of)), Some(cursor_of));
         }
-        for (is_behind, line) in [(true, "3 5 8 behind"), (false, "3 5 8 whole")] {
-            let mark = Epoch { number: 3, completed_at: Timestamp::from_ms(5), replayed: 8, is_behind };
-            assert_eq!((epoch_line(&mark).as_str(), epoch(line)), (line, Some(mark)));
+        for (statuses_pending, line) in [(true, "3 5 8 statuses_pending"), (false, "3 5 8 rebuilt")] {
+            let epoch = Epoch { number: 3, completed_at: Timestamp::from_ms(5), replayed: 8, statuses_pending };
+            assert_eq!((epoch_line(&epoch).as_str(), epoch_of(line)), (line, Some(epoch)));
         }
         assert_eq!((cursor(""), cursor("1 2 x - all 4")), (None, None));
-        assert_eq!((epoch("1 2 whole"), epoch("1 2 3"), epoch("1 2 3 4"), epoch("")), (None, None, None, None));
+        assert_eq!(
+            (epoch_of("1 2 rebuilt"), epoch_of("1 2 3"), epoch_of("1 2 3 4"), epoch_of("")),
+            (None, None, None, None)
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Replies of scripts, read with `wire`. What cannot be read is as good as lost.
 
-use domain::{ClaimFact, Duplicate, EndpointState, Fence, Next, OwnerState, Timestamp, Token};
+use domain::{ClaimFact, Duplicate, EndpointSetting, EndpointState, Fence, Next, Timestamp, Token};
 use wire::hot;
 
 /// Fields and values in turn, as a script replies with a hash.
@@ -48,9 +48,9 @@ pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     pairs(fields).find(|(field, _)| *field == name).map(|(_, value)| value)
 }
 
-/// What an owner decided.
-pub(super) fn owner(line: &str) -> OwnerState {
-    hot::owner::decode(line).map(|(state, _)| state).unwrap_or_default()
+/// What an setting decided.
+pub(super) fn setting(line: &str) -> EndpointSetting {
+    hot::setting::decode(line).map(|(state, _)| state).unwrap_or_default()
 }
 
 fn pairs(fields: &Fields) -> impl Iterator<Item = (&str, &str)> {

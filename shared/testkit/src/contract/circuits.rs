@@ -1,9 +1,11 @@
-//! What the receiver told everybody: tallies that commute, gates that merge, and changes by compare-and-set (CB-1).
+//! What the receiver told everybody: tallies that commute, cooldowns that merge, and changes by compare-and-set (CB-1).
 
 use std::time::Duration;
 
 use delivery::ports::hot_state::Change;
-use domain::{Circuit, Endpoint, EndpointReport, EndpointState, Gate, Tally, Timestamp, Transition, Write, recent};
+use domain::{
+    Circuit, Cooldown, Endpoint, EndpointReport, EndpointState, Tally, Timestamp, Transition, Write, recent,
+};
 
 use crate::contract::at_once;
 use crate::contract::store::Store;
@@ -15,11 +17,11 @@ const WINDOW: Duration = Duration::from_mins(1);
 
 fn opening(endpoint: &Endpoint, state: &EndpointState, since: Timestamp) -> Transition {
     let circuit = Circuit::Open { since };
-    Transition { endpoint: endpoint.clone(), version: state.version, circuit, gate: state.gate }
+    Transition { endpoint: endpoint.clone(), version: state.version, circuit, cooldown: state.cooldown }
 }
 
-fn gated(endpoint: &Endpoint, gate: Gate) -> Write {
-    Write::Report(EndpointReport { gate: Some(gate), ..report(endpoint, Tally::default()) })
+fn cooling(endpoint: &Endpoint, cooldown: Cooldown) -> Write {
+    Write::Report(EndpointReport { cooldown: Some(cooldown), ..report(endpoint, Tally::default()) })
 }
 
 async fn change(store: &Store, transition: &Transition) -> Change {
@@ -48,7 +50,7 @@ pub async fn of_500_reports_at_once_none_is_lost(store: &Store) {
     .await;
     let state = store.state_of(&target).await;
     assert_eq!(counted(&state), Tally { failures: 400, successes: 100, slow: 200 });
-    assert_eq!(state.version, before.version, "counting changes neither circuit nor gate");
+    assert_eq!(state.version, before.version, "counting changes neither circuit nor cooldown");
 }
 
 /// "returns the endpoint's state after a `Write::Report`, if there was one".
@@ -58,8 +60,8 @@ pub async fn a_report_tells_the_state_after_it(store: &Store) {
     assert_eq!(counted(&told), FAILURE);
     assert_eq!(told, store.state_of(&target).await);
     let dispatch = crate::generate::dispatch_to(&target);
-    let facts = store.open(&dispatch, "a").await;
-    assert_eq!(store.write(Write::Release(facts.leases(&dispatch, None))).await, None, "there was no report");
+    let facts = store.acquire(&dispatch, "a").await;
+    assert_eq!(store.write(Write::GiveBack(facts.leases(&dispatch, None))).await, None, "there was no report");
 }
 
 /// Buckets stay apart, and those since `keep_since` stay.
@@ -75,78 +77,78 @@ pub async fn every_bucket_counts_on_its_own(store: &Store) {
     assert_eq!((of(at(10_000)), of(at(20_000))), (2, 1), "{:?}", state.buckets);
 }
 
-/// `EndpointReport::gate`: "the longer one of two stays", in whatever order they come (`Gate::merge`).
-pub async fn gates_merge_in_any_order(store: &Store) {
+/// `EndpointReport::cooldown`: "the longer one of two stays", in whatever order they come (`Cooldown::merge`).
+pub async fn cooldowns_merge_in_any_order(store: &Store) {
     let random = SeededRandom::new(11);
-    let mut gates: Vec<_> =
-        (0..12).map(|_| Gate::new(at(random.below(4) * 1000), at(60_000 + random.below(4) * 1000))).collect();
-    let longest = gates.iter().copied().reduce(Gate::merge);
+    let mut cooldowns: Vec<_> =
+        (0..12).map(|_| Cooldown::new(at(random.below(4) * 1000), at(60_000 + random.below(4) * 1000))).collect();
+    let longest = cooldowns.iter().copied().reduce(Cooldown::merge);
     for _ in 0..8 {
         let target = endpoint();
-        random.shuffle(&mut gates);
-        for gate in &gates {
-            store.write(gated(&target, *gate)).await;
+        random.shuffle(&mut cooldowns);
+        for cooldown in &cooldowns {
+            store.write(cooling(&target, *cooldown)).await;
         }
-        assert_eq!(store.state_of(&target).await.gate, longest);
+        assert_eq!(store.state_of(&target).await.cooldown, longest);
     }
 }
 
-/// "atomic on its own": 64 gates at once leave the longest.
-pub async fn of_64_gates_at_once_the_longest_stays(store: &Store) {
+/// "atomic on its own": 64 cooldowns at once leave the longest.
+pub async fn of_64_cooldowns_at_once_the_longest_stays(store: &Store) {
     let target = endpoint();
     at_once(64, |number| {
         let (store, target) = (store.clone(), target.clone());
-        let opens_at = at(u64::try_from(number * 37 % 64).unwrap_or_default());
-        async move { store.write(gated(&target, Gate::new(opens_at, opens_at.plus(WINDOW)))).await }
+        let ends_at = at(u64::try_from(number * 37 % 64).unwrap_or_default());
+        async move { store.write(cooling(&target, Cooldown::new(ends_at, ends_at.plus(WINDOW)))).await }
     })
     .await;
-    let gate = store.state_of(&target).await.gate;
-    assert_eq!(gate, Some(Gate::new(at(63), at(63).plus(WINDOW))));
+    let cooldown = store.state_of(&target).await.cooldown;
+    assert_eq!(cooldown, Some(Cooldown::new(at(63), at(63).plus(WINDOW))));
 }
 
-/// `EndpointState::version`: "Counts up with every change of circuit or gate", a merged gate included, a repeat not.
-pub async fn the_version_counts_changes_of_the_gate(store: &Store) {
+/// `EndpointState::version`: "Counts up with every change of circuit or cooldown", a merged cooldown included, a repeat not.
+pub async fn the_version_counts_changes_of_the_cooldown(store: &Store) {
     let target = endpoint();
     let fresh = store.state_of(&target).await;
-    let gate = Gate::new(at(1000), at(2000));
-    let gated_state = store.write(gated(&target, gate)).await.expect("a state");
-    assert!(gated_state.version > fresh.version);
-    let again = store.write(gated(&target, gate)).await.expect("a state");
-    let shorter = store.write(gated(&target, Gate::new(at(500), at(600)))).await.expect("a state");
-    assert_eq!((again.version, shorter.version), (gated_state.version, gated_state.version));
+    let cooldown = Cooldown::new(at(1000), at(2000));
+    let cooling_state = store.write(cooling(&target, cooldown)).await.expect("a state");
+    assert!(cooling_state.version > fresh.version);
+    let again = store.write(cooling(&target, cooldown)).await.expect("a state");
+    let shorter = store.write(cooling(&target, Cooldown::new(at(500), at(600)))).await.expect("a state");
+    assert_eq!((again.version, shorter.version), (cooling_state.version, cooling_state.version));
     let stale = opening(&target, &fresh, at(0));
-    assert_eq!(change(store, &stale).await, Change::Lost(gated_state));
+    assert_eq!(change(store, &stale).await, Change::Lost(cooling_state));
 }
 
-/// "Changes an endpoint's circuit and gate if its version is still the transition's".
+/// "Changes an endpoint's circuit and cooldown if its version is still the transition's".
 pub async fn a_change_is_made_on_the_version_it_was_decided_on(store: &Store) {
     let target = endpoint();
     store.write(Write::Report(report(&target, FAILURE))).await;
     let seen = store.state_of(&target).await;
-    let gate = Some(Gate { probe_until: Some(at(9)), confirmed: true, ..Gate::new(at(5), at(7)) });
-    let transition = Transition { gate, ..opening(&target, &seen, at(3)) };
+    let cooldown = Some(Cooldown { probe_until: Some(at(9)), confirmed: true, ..Cooldown::new(at(5), at(7)) });
+    let transition = Transition { cooldown, ..opening(&target, &seen, at(3)) };
     let Change::Made(made) = change(store, &transition).await else { panic!("nobody else changed it") };
     assert!(made.version > seen.version);
-    assert_eq!((made.circuit, made.gate), (transition.circuit, gate));
+    assert_eq!((made.circuit, made.cooldown), (transition.circuit, cooldown));
     assert_eq!(counted(&made), FAILURE, "what was counted stays");
     assert_eq!(store.state_of(&target).await, made);
 }
 
-/// Every state of a circuit is kept as it is, and a gate can be taken away.
+/// Every state of a circuit is kept as it is, and a cooldown can be taken away.
 pub async fn every_state_of_a_circuit_is_kept(store: &Store) {
     let target = endpoint();
     let half_open = |successes, probe_until| Circuit::HalfOpen { successes, probe_until };
     let states = [
-        (Circuit::Open { since: at(1) }, Some(Gate::new(at(1), at(2)))),
+        (Circuit::Open { since: at(1) }, Some(Cooldown::new(at(1), at(2)))),
         (half_open(0, Some(at(2))), None),
-        (half_open(1, None), Some(Gate { probe_until: Some(at(4)), ..Gate::new(at(1), at(2)) })),
+        (half_open(1, None), Some(Cooldown { probe_until: Some(at(4)), ..Cooldown::new(at(1), at(2)) })),
         (Circuit::Closed { since: at(3) }, None),
     ];
-    for (circuit, gate) in states {
+    for (circuit, cooldown) in states {
         let version = store.state_of(&target).await.version;
-        change(store, &Transition { endpoint: target.clone(), version, circuit, gate }).await;
+        change(store, &Transition { endpoint: target.clone(), version, circuit, cooldown }).await;
         let state = store.state_of(&target).await;
-        assert_eq!((state.circuit, state.gate), (circuit, gate));
+        assert_eq!((state.circuit, state.cooldown), (circuit, cooldown));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Claims: one live owner per dispatch, fences, takeovers and duplicates (CL-1).
 
-use delivery::ports::hot_state::OpenRequest;
+use delivery::ports::hot_state::AcquireRequest;
 use domain::{ClaimFact, Duplicate, Fence, Phase, Settlement, Status, Write};
 
 use crate::contract::at_once;
@@ -16,16 +16,16 @@ fn settle(fence: Fence, status: Status) -> Write {
 
 /// "Takes the claim": a fresh dispatch is free, and nobody owned it before.
 pub async fn a_free_claim_is_taken(store: &Store) {
-    let facts = store.open(&dispatch(), "a").await;
+    let facts = store.acquire(&dispatch(), "a").await;
     assert!(matches!(facts.claim, ClaimFact::Taken { takeover: false, .. }), "{:?}", facts.claim);
 }
 
 /// "every part of an `open` is atomic" and CL-1: of 64 owners at once one gets the claim, the others learn its end.
-pub async fn one_of_64_owners_gets_the_claim(store: &Store) {
+pub async fn one_of_64_holders_gets_the_claim(store: &Store) {
     let wanted = dispatch();
     let facts = at_once(64, |number| {
         let (store, wanted) = (store.clone(), wanted.clone());
-        async move { store.open(&wanted, &format!("owner-{number}")).await.claim }
+        async move { store.acquire(&wanted, &format!("holder-{number}")).await.claim }
     })
     .await;
     let taken = facts.iter().filter(|fact| matches!(fact, ClaimFact::Taken { takeover: false, .. })).count();
@@ -37,19 +37,19 @@ pub async fn one_of_64_owners_gets_the_claim(store: &Store) {
 pub async fn a_claim_is_taken_over_when_it_has_expired(store: &Store) {
     let wanted = dispatch();
     let first = store.take(&wanted, "a").await;
-    let later = |now| OpenRequest { now: at(now), claim: claim(&wanted, "b", at(200_000)), ..open(&wanted, "b") };
-    let held = store.hot.open(later(59_999)).await.claim;
+    let later = |now| AcquireRequest { now: at(now), claim: claim(&wanted, "b", at(200_000)), ..open(&wanted, "b") };
+    let held = store.hot.acquire(later(59_999)).await.claim;
     assert_eq!(held, ClaimFact::Held { until: at(60_000) });
-    let facts = store.hot.open(later(60_000)).await;
+    let facts = store.hot.acquire(later(60_000)).await;
     assert!(matches!(facts.claim, ClaimFact::Taken { takeover: true, .. }), "{:?}", facts.claim);
     assert!(fence(&facts) > first, "fences count up: {first:?}, {:?}", facts.claim);
 }
 
 /// `ClaimState::take`: its own owner takes a live claim again, and the fence it had before is stale.
-pub async fn an_owner_takes_its_own_claim_again(store: &Store) {
+pub async fn an_holder_takes_its_own_claim_again(store: &Store) {
     let wanted = dispatch();
     let first = store.take(&wanted, "a").await;
-    let facts = store.open(&wanted, "a").await;
+    let facts = store.acquire(&wanted, "a").await;
     assert!(matches!(facts.claim, ClaimFact::Taken { takeover: true, .. }), "{:?}", facts.claim);
     store.write(settle(first, status(&wanted, Phase::Delivered))).await;
     assert_eq!(store.status(&wanted.webhook.id).await, None, "a stale fence changes nothing");
@@ -67,8 +67,8 @@ pub async fn a_settled_dispatch_is_a_duplicate(store: &Store) {
     let fence = store.take(&first, "a").await;
     let pending_again = Status { dispatch: 2, ..status(&first, Phase::Pending) };
     store.write(settle(fence, pending_again)).await;
-    assert_eq!(store.open(&first, "b").await.claim, SETTLED);
-    let second = store.open(&numbered(&first, 2), "b").await;
+    assert_eq!(store.acquire(&first, "b").await.claim, SETTLED);
+    let second = store.acquire(&numbered(&first, 2), "b").await;
     assert!(matches!(second.claim, ClaimFact::Taken { takeover: false, .. }), "{:?}", second.claim);
 }
 
@@ -77,18 +77,18 @@ pub async fn a_settled_dispatch_is_a_duplicate(store: &Store) {
 pub async fn an_end_outranks_what_a_loss_let_happen_after_it(store: &Store) {
     let first = dispatch();
     let dead = status(&first, Phase::Dead);
-    store.write(Write::Merge(status(&numbered(&first, 2), Phase::Parked))).await;
+    store.write(Write::Merge(status(&numbered(&first, 2), Phase::Held))).await;
     store.take(&numbered(&first, 3), "a").await;
     store.write(Write::Merge(dead.clone())).await;
     assert_eq!(store.status(&first.webhook.id).await, Some(dead));
     for number in 1..=4 {
-        assert_eq!(store.open(&numbered(&first, number), "b").await.claim, ENDED);
+        assert_eq!(store.acquire(&numbered(&first, number), "b").await.claim, ENDED);
     }
     let replay = first.replay(at(50));
     let again = status(&replay, Phase::Pending);
     store.write(Write::Merge(again.clone())).await;
     assert_eq!(store.status(&first.webhook.id).await, Some(again));
-    let claim = store.open(&replay, "b").await.claim;
+    let claim = store.acquire(&replay, "b").await.claim;
     assert!(matches!(claim, ClaimFact::Taken { takeover: false, .. }), "{claim:?}");
 }
 
@@ -98,24 +98,25 @@ pub async fn a_duplicate_learns_what_follows_it_exactly(store: &Store) {
     let waits = status(&third, Phase::Waiting);
     let fence = store.take(&third, "a").await;
     store.write(settle(fence, waits.clone())).await;
-    let same = store.open(&third, "b").await.claim;
+    let same = store.acquire(&third, "b").await.claim;
     assert_eq!(same, ClaimFact::Settled(Duplicate { terminal: false, next: waits.next }));
-    assert_eq!(store.open(&numbered(&third, 2), "b").await.claim, SETTLED);
+    assert_eq!(store.acquire(&numbered(&third, 2), "b").await.claim, SETTLED);
 }
 
 /// "Settles a claimed dispatch; a stale fence changes nothing": neither status nor attempts nor the claim.
 pub async fn a_stale_fence_settles_nothing(store: &Store) {
     let wanted = dispatch();
     let stale = store.take(&wanted, "a").await;
-    let taken_over = OpenRequest { now: at(60_000), claim: claim(&wanted, "b", at(200_000)), ..open(&wanted, "b") };
-    let live = fence(&store.hot.open(taken_over).await);
+    let taken_over =
+        AcquireRequest { now: at(60_000), claim: claim(&wanted, "b", at(200_000)), ..open(&wanted, "b") };
+    let live = fence(&store.hot.acquire(taken_over).await);
     let settlement =
         Settlement { fence: Some(stale), status: status(&wanted, Phase::Dead), attempt: Some(attempt(&wanted)) };
     store.write(Write::Settle(settlement)).await;
     assert_eq!((store.status(&wanted.webhook.id).await, store.attempts(&wanted.webhook.id).await), (None, None));
     store.write(settle(live, status(&wanted, Phase::Delivered))).await;
     let known = store.status(&wanted.webhook.id).await.map(|status| status.phase);
-    assert_eq!(known, Some(Phase::Delivered), "the live owner settles");
+    assert_eq!(known, Some(Phase::Delivered), "the live holder settles");
 }
 
 /// "idempotent": settling twice is settling once.
@@ -137,7 +138,7 @@ pub async fn a_settlement_without_a_fence_merges(store: &Store) {
     store.write(Write::Settle(settlement.clone())).await;
     assert_eq!(store.status(&wanted.webhook.id).await, Some(ends));
     assert_eq!(store.attempts(&wanted.webhook.id).await, Some(vec![attempt(&wanted)]));
-    assert_eq!(store.open(&wanted, "a").await.claim, ENDED);
+    assert_eq!(store.acquire(&wanted, "a").await.claim, ENDED);
 }
 
 /// `ClaimState::admits`: "a store that was lost in between knows of none, and takes the word of who still works", once.
@@ -157,7 +158,7 @@ pub async fn a_claim_given_back_is_free(store: &Store) {
     let wanted = dispatch();
     let fence = store.take(&wanted, "a").await;
     store.write(Write::Unclaim(wanted.webhook.id.clone(), fence)).await;
-    let facts = store.open(&wanted, "b").await;
+    let facts = store.acquire(&wanted, "b").await;
     assert!(matches!(facts.claim, ClaimFact::Taken { takeover: false, .. }), "{:?}", facts.claim);
 }
 
@@ -167,16 +168,16 @@ pub async fn a_stale_fence_gives_nothing_back(store: &Store) {
     let first = store.take(&wanted, "a").await;
     store.take(&wanted, "a").await;
     store.write(Write::Unclaim(wanted.webhook.id.clone(), first)).await;
-    assert_eq!(store.open(&wanted, "b").await.claim, ClaimFact::Held { until: at(60_000) });
+    assert_eq!(store.acquire(&wanted, "b").await.claim, ClaimFact::Held { until: at(60_000) });
 }
 
 /// `ClaimState::take`: a later dispatch takes the claim of an earlier one, whose record is a duplicate then.
 pub async fn a_later_dispatch_supersedes_an_earlier_one(store: &Store) {
     let first = dispatch();
     let stale = store.take(&first, "a").await;
-    let second = store.open(&numbered(&first, 2), "b").await;
+    let second = store.acquire(&numbered(&first, 2), "b").await;
     assert!(matches!(second.claim, ClaimFact::Taken { takeover: false, .. }), "{:?}", second.claim);
-    assert_eq!(store.open(&first, "c").await.claim, SETTLED);
+    assert_eq!(store.acquire(&first, "c").await.claim, SETTLED);
     store.write(settle(stale, status(&first, Phase::Waiting))).await;
     assert_eq!(store.status(&first.webhook.id).await, None, "the earlier fence is stale");
 }
@@ -186,9 +187,9 @@ pub async fn an_ended_webhook_lives_again_only_by_its_replay(store: &Store) {
     let third = numbered(&dispatch(), 3);
     let fence = store.take(&third, "a").await;
     store.write(settle(fence, status(&third, Phase::Dead))).await;
-    assert_eq!(store.open(&third, "b").await.claim, ENDED);
-    assert_eq!(store.open(&numbered(&third, 4), "b").await.claim, ENDED);
-    let facts = store.open(&third.replay(at(1)), "b").await;
+    assert_eq!(store.acquire(&third, "b").await.claim, ENDED);
+    assert_eq!(store.acquire(&numbered(&third, 4), "b").await.claim, ENDED);
+    let facts = store.acquire(&third.replay(at(1)), "b").await;
     assert!(matches!(facts.claim, ClaimFact::Taken { takeover: false, .. }), "{:?}", facts.claim);
 }
 
@@ -197,9 +198,9 @@ pub async fn a_merged_status_settles_its_dispatch(store: &Store) {
     let second = numbered(&dispatch(), 2);
     let waits = status(&second, Phase::Waiting);
     store.write(Write::Merge(waits.clone())).await;
-    let same = store.open(&second, "a").await.claim;
+    let same = store.acquire(&second, "a").await.claim;
     assert_eq!(same, ClaimFact::Settled(Duplicate { terminal: false, next: waits.next }));
-    let third = store.open(&numbered(&second, 3), "a").await.claim;
+    let third = store.acquire(&numbered(&second, 3), "a").await.claim;
     assert!(matches!(third, ClaimFact::Taken { takeover: false, .. }), "{third:?}");
 }
 

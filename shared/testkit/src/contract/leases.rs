@@ -1,6 +1,6 @@
 //! In-flight leases: per endpoint and per domain, with expiries (LN-1).
 
-use delivery::ports::hot_state::OpenRequest;
+use delivery::ports::hot_state::AcquireRequest;
 use domain::{Dispatch, Endpoint, Facts, LeaseFact, Write};
 
 use crate::contract::at_once;
@@ -13,18 +13,18 @@ async fn inflight(store: &Store, endpoint: &Endpoint, now_ms: u64) -> u64 {
 }
 
 async fn release(store: &Store, dispatch: &Dispatch, facts: &Facts) {
-    store.write(Write::Release(facts.leases(dispatch, None))).await;
+    store.write(Write::GiveBack(facts.leases(dispatch, None))).await;
 }
 
 async fn enter(store: &Store, endpoint: &Endpoint, limit: u32) -> (Dispatch, Facts) {
     let dispatch = dispatch_to(endpoint);
-    let facts = store.hot.open(OpenRequest { endpoint_limit: limit, ..open(&dispatch, "a") }).await;
+    let facts = store.hot.acquire(AcquireRequest { endpoint_limit: limit, ..open(&dispatch, "a") }).await;
     (dispatch, facts)
 }
 
 async fn enter_domain(store: &Store, endpoint: &Endpoint, limit: Option<u32>) -> (Dispatch, Facts) {
     let dispatch = dispatch_to(endpoint);
-    let facts = store.hot.open(OpenRequest { domain_limit: limit, ..open(&dispatch, "a") }).await;
+    let facts = store.hot.acquire(AcquireRequest { domain_limit: limit, ..open(&dispatch, "a") }).await;
     (dispatch, facts)
 }
 
@@ -43,13 +43,16 @@ pub async fn of_64_at_once_eight_enter_an_endpoint_of_eight(store: &Store) {
 
 /// "A lease that the same owner holds already for the same dispatch is renewed, not taken twice", 64 times at once
 /// included.
-pub async fn the_same_owner_takes_one_lease(store: &Store) {
+pub async fn the_same_holder_takes_one_lease(store: &Store) {
     let dispatch = dispatch_to(&endpoint());
-    let entered = at_once(64, |_| {
-        let (store, dispatch) = (store.clone(), dispatch.clone());
-        async move { store.hot.open(OpenRequest { endpoint_limit: 1, ..open(&dispatch, "a") }).await.on_endpoint }
-    })
-    .await;
+    let entered =
+        at_once(64, |_| {
+            let (store, dispatch) = (store.clone(), dispatch.clone());
+            async move {
+                store.hot.acquire(AcquireRequest { endpoint_limit: 1, ..open(&dispatch, "a") }).await.on_endpoint
+            }
+        })
+        .await;
     assert!(entered.iter().all(|fact| *fact == LeaseFact::Taken), "{entered:?}");
     assert_eq!(inflight(store, &dispatch.webhook.endpoint, 0).await, 1);
 }
@@ -58,46 +61,46 @@ pub async fn the_same_owner_takes_one_lease(store: &Store) {
 pub async fn a_rival_takes_and_gives_back_its_own_lease(store: &Store) {
     let target = endpoint();
     let (wanted, _) = enter(store, &target, 2).await;
-    let rival = store.hot.open(OpenRequest { endpoint_limit: 2, ..open(&wanted, "rival") }).await;
+    let rival = store.hot.acquire(AcquireRequest { endpoint_limit: 2, ..open(&wanted, "rival") }).await;
     assert_eq!((rival.on_endpoint, inflight(store, &target, 0).await), (LeaseFact::Taken, 2));
     release(store, &wanted, &rival).await;
-    assert_eq!(inflight(store, &target, 0).await, 1, "the owner's lease stays");
+    assert_eq!(inflight(store, &target, 0).await, 1, "the holder's lease stays");
 }
 
 /// "renewed": the lease ends with the claim that renewed it.
 pub async fn a_renewed_lease_lives_longer(store: &Store) {
     let target = endpoint();
     let (holder, _) = enter(store, &target, 1).await;
-    let renewal = OpenRequest {
+    let renewal = AcquireRequest {
         endpoint_limit: 1,
         now: at(30_000),
         claim: claim(&holder, "a", at(90_000)),
         ..open(&holder, "a")
     };
-    assert_eq!(store.hot.open(renewal).await.on_endpoint, LeaseFact::Taken);
+    assert_eq!(store.hot.acquire(renewal).await.on_endpoint, LeaseFact::Taken);
     let other = dispatch_to(&target);
-    let asks = |now| OpenRequest { endpoint_limit: 1, now: at(now), ..open(&other, "b") };
-    assert_eq!(store.hot.open(asks(89_999)).await.on_endpoint, LeaseFact::Full);
+    let asks = |now| AcquireRequest { endpoint_limit: 1, now: at(now), ..open(&other, "b") };
+    assert_eq!(store.hot.acquire(asks(89_999)).await.on_endpoint, LeaseFact::Full);
     assert_eq!(inflight(store, &target, 89_999).await, 1);
     assert_eq!(inflight(store, &target, 90_000).await, 0);
 }
 
-/// `OpenRequest::claim`: "the leases end with it": a crashed holder's lease is free at its expiry, by `now` alone.
+/// `AcquireRequest::claim`: "the leases end with it": a crashed holder's lease is free at its expiry, by `now` alone.
 pub async fn an_expired_lease_is_free(store: &Store) {
     let target = endpoint();
     enter(store, &target, 1).await;
     let other = dispatch_to(&target);
     let asks = |now| {
         let claim = claim(&other, "b", at(120_000));
-        OpenRequest { endpoint_limit: 1, now: at(now), claim, ..open(&other, "b") }
+        AcquireRequest { endpoint_limit: 1, now: at(now), claim, ..open(&other, "b") }
     };
-    assert_eq!(store.hot.open(asks(59_999)).await.on_endpoint, LeaseFact::Full);
-    assert_eq!(store.hot.open(asks(60_000)).await.on_endpoint, LeaseFact::Taken);
+    assert_eq!(store.hot.acquire(asks(59_999)).await.on_endpoint, LeaseFact::Full);
+    assert_eq!(store.hot.acquire(asks(60_000)).await.on_endpoint, LeaseFact::Taken);
     assert_eq!(inflight(store, &target, 60_000).await, 1);
 }
 
-/// `Write::Release`: "Gives leases back", idempotently, and only those of the holder; at rest there are none (LN-1).
-pub async fn a_released_lease_is_free_once(store: &Store) {
+/// `Write::GiveBack`: "Gives leases back", idempotently, and only those of the holder; at rest there are none (LN-1).
+pub async fn a_lease_given_back_is_free_once(store: &Store) {
     let target = endpoint();
     let (first, facts) = enter(store, &target, 2).await;
     let (second, second_facts) = enter(store, &target, 2).await;
@@ -124,7 +127,7 @@ pub async fn each_dispatch_holds_its_own_lease(store: &Store) {
     let target = endpoint();
     let (first, facts) = enter(store, &target, 2).await;
     let second = numbered(&first, 2);
-    let entered = store.hot.open(OpenRequest { endpoint_limit: 2, ..open(&second, "a") }).await;
+    let entered = store.hot.acquire(AcquireRequest { endpoint_limit: 2, ..open(&second, "a") }).await;
     assert_eq!(entered.on_endpoint, LeaseFact::Taken);
     release(store, &first, &facts).await;
     assert_eq!(inflight(store, &target, 0).await, 1);
@@ -150,18 +153,18 @@ pub async fn of_64_at_once_five_enter_a_domain_of_five(store: &Store) {
 }
 
 /// A domain's leases are renewed, given back and freed by `now` as an endpoint's are.
-pub async fn domain_leases_are_renewed_released_and_expire(store: &Store) {
+pub async fn domain_leases_are_renewed_given_back_and_expire(store: &Store) {
     let target = endpoint_on(&domain_name());
     let (first, facts) = enter_domain(store, &target, Some(1)).await;
-    let again = store.hot.open(OpenRequest { domain_limit: Some(1), ..open(&first, "a") }).await;
+    let again = store.hot.acquire(AcquireRequest { domain_limit: Some(1), ..open(&first, "a") }).await;
     assert_eq!(again.on_domain, LeaseFact::Taken, "renewed");
     assert_eq!(enter_domain(store, &target, Some(1)).await.1.on_domain, LeaseFact::Full);
     release(store, &first, &facts).await;
     let (second, facts) = enter_domain(store, &target, Some(1)).await;
     assert_eq!(facts.on_domain, LeaseFact::Taken, "given back: {second:?}");
     let third = dispatch_to(&target);
-    let late = OpenRequest { domain_limit: Some(1), now: at(60_000), ..open(&third, "b") };
-    assert_eq!(store.hot.open(late).await.on_domain, LeaseFact::Taken, "expired");
+    let late = AcquireRequest { domain_limit: Some(1), now: at(60_000), ..open(&third, "b") };
+    assert_eq!(store.hot.acquire(late).await.on_domain, LeaseFact::Taken, "expired");
 }
 
 /// "`None`" is no limit: nothing is taken, so nothing is given back.

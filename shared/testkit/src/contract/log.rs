@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use delivery::ports::log::Page;
 use domain::{
-    Dispatch, Lane, OwnerState, Payload, PayloadKind, Phase, Position, Record, Sealed, SealedHeader, Topic,
+    Dispatch, EndpointSetting, Lane, Payload, PayloadKind, Phase, Position, Record, Sealed, SealedHeader, Topic,
     TraceParent, Undecodable, Webhook,
 };
 
 use crate::contract::at_once;
 use crate::contract::stream::{LogUnderTest, by_position, dispatches, extents, found, publish, read_all};
-use crate::generate::{at, dead_letter, decision, dispatch, numbered, parked, result, waiting, webhook};
+use crate::generate::{at, dead_letter, decision, dispatch, held, numbered, result, waiting, webhook};
 
 /// One record of every kind, with as many fields as can be filled.
 fn every_kind() -> Vec<Record> {
@@ -41,9 +41,9 @@ fn every_kind() -> Vec<Record> {
             at: at(8),
         }),
         Record::Waiting(waiting(&second, at(9))),
-        Record::Waiting(parked(&dispatch(), at(10))),
+        Record::Waiting(held(&dispatch(), at(10))),
         Record::Tombstone(dispatch().webhook.id.clone(), 4),
-        Record::Owner(decision(&dispatch(), OwnerState::Paused, at(11))),
+        Record::Setting(decision(&dispatch(), EndpointSetting::Paused, at(11))),
     ]
 }
 

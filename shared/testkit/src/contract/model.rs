@@ -1,6 +1,6 @@
 //! Model-based: random sequences on a store and on the domain's pure functions, which must never differ.
 
-use delivery::ports::hot_state::OpenRequest;
+use delivery::ports::hot_state::AcquireRequest;
 use domain::{
     Attempt, ClaimFact, ClaimState, Dispatch, Fence, LeaseFact, Pace, Phase, Settlement, Status, Tokens, Write,
 };
@@ -96,7 +96,7 @@ impl Walk<'_> {
     }
 
     fn any_status(&self) -> Status {
-        let phases = [Phase::Waiting, Phase::Parked, Phase::Delivered, Phase::Dead, Phase::Pending, Phase::Waiting];
+        let phases = [Phase::Waiting, Phase::Held, Phase::Delivered, Phase::Dead, Phase::Pending, Phase::Waiting];
         let phase = self.random.pick(&phases).copied().unwrap_or(Phase::Waiting);
         let number = self.known.claim.settled + self.random.below(3);
         let later = Dispatch { attempt: 1, ..numbered(&self.first, number.max(1)) };
@@ -112,11 +112,12 @@ impl Walk<'_> {
 
     async fn take(&mut self) {
         let wanted = self.any_dispatch();
-        let owner = if self.random.below(2) == 0 { "a" } else { "b" };
-        let request = claim(&wanted, owner, at(self.now_ms + self.random.below(60)));
+        let holder = if self.random.below(2) == 0 { "a" } else { "b" };
+        let request = claim(&wanted, holder, at(self.now_ms + self.random.below(60)));
         let now = at(self.now_ms);
         let expected = self.known.claim.take(&request, now);
-        let facts = self.store.hot.open(OpenRequest { now, claim: request.clone(), ..open(&wanted, owner) }).await;
+        let facts =
+            self.store.hot.acquire(AcquireRequest { now, claim: request.clone(), ..open(&wanted, holder) }).await;
         assert_eq!(facts.claim, expected, "{request:?} at {now:?}");
         if let ClaimFact::Taken { fence, .. } = expected {
             self.known.fences.push(fence);
@@ -176,13 +177,13 @@ pub async fn tokens_go_as_the_domain_says(store: &Store) {
             now_ms += random.below(90);
             let (now, asks) = (at(now_ms), dispatch_to(&target));
             let (after, expected) = tokens.take(pace, now);
-            let facts = store.hot.open(OpenRequest { now, pace: Some(pace), ..open(&asks, "a") }).await;
+            let facts = store.hot.acquire(AcquireRequest { now, pace: Some(pace), ..open(&asks, "a") }).await;
             assert_eq!(facts.token, expected, "at {now:?} with {tokens:?}");
             let gives_back = expected == domain::Token::Taken && random.below(4) == 0;
             tokens = if gives_back { after.give_back(pace) } else { after };
             let leases = facts.leases(&asks, gives_back.then_some(pace));
             assert_eq!(facts.on_endpoint, LeaseFact::Taken);
-            store.write(Write::Release(leases)).await;
+            store.write(Write::GiveBack(leases)).await;
         }
     }
 }

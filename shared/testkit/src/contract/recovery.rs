@@ -1,21 +1,21 @@
-//! Recovery: the mark of a whole hot state, the rebuild's lock, and the fingerprint of what waits (RB-1).
+//! Recovery: the epoch of a whole hot state, the rebuild's lock, and the fingerprint of what waits (RB-1).
 
 use std::time::Duration;
 
 use delivery::ports::recovery::{Cursor, Epoch, Scope};
 use delivery::ports::schedule::Lease;
-use domain::{Fence, Memory, Owner, Waiting, Write};
+use domain::{ClaimHolder, Fence, Memory, Waiting, Write};
 
 use crate::contract::at_once;
 use crate::contract::store::Store;
-use crate::generate::{at, dispatch, numbered, parked, waiting};
+use crate::generate::{at, dispatch, held, numbered, waiting};
 
-fn owner(name: &str) -> Owner {
-    Owner(name.to_owned())
+fn holder(name: &str) -> ClaimHolder {
+    ClaimHolder(name.to_owned())
 }
 
 async fn lock(store: &Store, name: &str, (now_ms, until_ms): (u64, u64)) -> Option<(Fence, Cursor)> {
-    store.recovery.lock(&owner(name), at(now_ms), at(until_ms)).await.expect("the store answers")
+    store.recovery.lock(&holder(name), at(now_ms), at(until_ms)).await.expect("the store answers")
 }
 
 async fn locked(store: &Store, name: &str, times: (u64, u64)) -> (Fence, Cursor) {
@@ -35,11 +35,11 @@ fn far() -> Cursor {
     Cursor { phase: 1, offsets, ends, replayed: 16, scope: Scope::Waiting, begun_at: at(5) }
 }
 
-fn mark() -> Epoch {
-    Epoch { number: 3, completed_at: at(9), replayed: 1234, is_behind: false }
+fn epoch() -> Epoch {
+    Epoch { number: 3, completed_at: at(9), replayed: 1234, statuses_pending: false }
 }
 
-/// "`None` when the hot state was lost": a fresh store has no mark.
+/// "`None` when the hot state was lost": a fresh store has no epoch.
 pub async fn a_fresh_store_counts_as_lost(store: &Store) {
     assert_eq!(store.recovery.epoch().await.expect("the store answers"), None);
 }
@@ -48,7 +48,7 @@ pub async fn a_fresh_store_counts_as_lost(store: &Store) {
 pub async fn one_of_64_gets_the_lock(store: &Store) {
     let locks = at_once(64, |number| {
         let store = store.clone();
-        async move { lock(&store, &format!("owner-{number}"), (0, 100)).await }
+        async move { lock(&store, &format!("holder-{number}"), (0, 100)).await }
     })
     .await;
     let held: Vec<_> = locks.into_iter().flatten().collect();
@@ -84,37 +84,37 @@ pub async fn a_lock_that_is_given_back_is_free_at_once(store: &Store) {
     assert!(second > fence, "fences count up: {fence:?}, {second:?}");
 }
 
-/// "a stale fence moves nothing": neither the cursor nor the mark.
+/// "a stale fence moves nothing": neither the cursor nor the epoch.
 pub async fn a_stale_fence_moves_nothing(store: &Store) {
     let (stale, _) = locked(store, "a", (0, 100)).await;
     let (live, _) = locked(store, "b", (100, 200)).await;
     assert!(!advance(store, stale, &far()).await);
-    assert!(!store.recovery.complete(stale, &mark()).await.expect("the store answers"));
+    assert!(!store.recovery.complete(stale, &epoch()).await.expect("the store answers"));
     assert_eq!(store.recovery.epoch().await.expect("the store answers"), None);
     assert_eq!(locked(store, "b", (150, 200)).await, (live, Cursor::default()));
 }
 
-/// "Sets the mark", whole, and a later rebuild sets a later one.
+/// "Sets the epoch", whole, and a later rebuild sets a later one.
 pub async fn a_completed_rebuild_leaves_its_mark(store: &Store) {
     let (fence, _) = locked(store, "a", (0, 100)).await;
-    for (number, is_behind) in [(3, true), (3, false), (4, false)] {
-        let epoch = Epoch { number, is_behind, ..mark() };
+    for (number, statuses_pending) in [(3, true), (3, false), (4, false)] {
+        let epoch = Epoch { number, statuses_pending, ..epoch() };
         assert!(store.recovery.complete(fence, &epoch).await.expect("the store answers"));
-        let memory = store.open(&dispatch(), "a").await.memory;
-        assert_eq!(memory, if is_behind { Memory::Behind(at(9)) } else { Memory::Since(at(9)) });
+        let memory = store.acquire(&dispatch(), "a").await.memory;
+        assert_eq!(memory, if statuses_pending { Memory::StatusesPending(at(9)) } else { Memory::Since(at(9)) });
         assert_eq!(store.recovery.epoch().await.expect("the store answers"), Some(epoch));
     }
 }
 
 fn keep(entry: &Waiting) -> Write {
-    if entry.reason.is_parked() { Write::Park(entry.clone()) } else { Write::Schedule(entry.clone()) }
+    if entry.reason.is_held() { Write::Hold(entry.clone()) } else { Write::Schedule(entry.clone()) }
 }
 
 fn take_out(entry: &Waiting) -> Write {
     let webhook = &entry.dispatch.webhook;
-    if entry.reason.is_parked() {
+    if entry.reason.is_held() {
         let (hash, config) = (webhook.endpoint.hash().clone(), webhook.config_id.clone());
-        Write::Unpark(hash, config, webhook.id.clone(), u64::MAX >> 16)
+        Write::Unhold(hash, config, webhook.id.clone(), u64::MAX >> 16)
     } else {
         Write::Unschedule(webhook.id.clone(), u64::MAX >> 16)
     }
@@ -122,7 +122,7 @@ fn take_out(entry: &Waiting) -> Write {
 
 fn some_waiting() -> Vec<Waiting> {
     let scheduled = (0..20).map(|n| waiting(&dispatch(), at(1000 * n)));
-    scheduled.chain((0..5).map(|n| parked(&dispatch(), at(n)))).collect()
+    scheduled.chain((0..5).map(|n| held(&dispatch(), at(n)))).collect()
 }
 
 /// "the same for the same webhooks at the same times in any order".
@@ -174,6 +174,6 @@ fn others(due: &Waiting, kept: &Waiting) -> [Waiting; 5] {
         Waiting { dispatch: numbered(&due.dispatch, 2), ..due.clone() },
         Waiting { dispatch: numbered(&kept.dispatch, 2), ..kept.clone() },
         waiting(&dispatch(), at(0)),
-        parked(&dispatch(), at(0)),
+        held(&dispatch(), at(0)),
     ]
 }

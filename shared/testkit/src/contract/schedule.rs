@@ -61,9 +61,9 @@ pub async fn an_empty_schedule_has_nothing_due(store: &Store) {
 /// "member and record move together" (X13): what comes out is what was put in, in every field.
 pub async fn x13_member_and_record_move_together(store: &Store) {
     let entry = Waiting {
-        gate: Some(domain::Gate::new(at(3), at(4))),
+        cooldown: Some(domain::Cooldown::new(at(3), at(4))),
         lane: domain::Lane::Slow,
-        reason: domain::WaitReason::Gate,
+        reason: domain::WaitReason::Cooldown,
         ..waiting(&Dispatch { attempt: 4, ..numbered(&dispatch(), 9) }, at(5))
     };
     put(store, &entry).await;

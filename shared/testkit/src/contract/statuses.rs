@@ -63,7 +63,7 @@ pub async fn statuses_merge_in_any_order(store: &Store) {
     let random = SeededRandom::new(1);
     for _ in 0..12 {
         let first = dispatch();
-        let phases = [Phase::Pending, Phase::Waiting, Phase::Parked, Phase::Delivered, Phase::Dead];
+        let phases = [Phase::Pending, Phase::Waiting, Phase::Held, Phase::Delivered, Phase::Dead];
         let mut statuses = Vec::new();
         for number in 1..=3 {
             let at = at(random.below(1000));
@@ -96,7 +96,7 @@ pub async fn a_delivery_outranks_a_dead_letter_of_its_dispatch(store: &Store) {
 
 /// The status of an accepted webhook is the lowest: it creates, and of what is known it moves `updated_at` at most (W8).
 pub async fn the_first_status_only_creates(store: &Store) {
-    for known in [None, Some(Phase::Pending), Some(Phase::Parked), Some(Phase::Delivered)] {
+    for known in [None, Some(Phase::Pending), Some(Phase::Held), Some(Phase::Delivered)] {
         let first = dispatch();
         let webhook = &first.webhook;
         let accepted = |ms| Status::pending(webhook.id.clone(), webhook.config_id.clone(), 1, at(ms));

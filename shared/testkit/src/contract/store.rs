@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use delivery::ports::dead_letters::DeadLetters;
 use delivery::ports::endpoints::Endpoints;
-use delivery::ports::hot_state::{HotState, OpenRequest};
+use delivery::ports::hot_state::{AcquireRequest, HotState};
 use delivery::ports::recovery::Recovery;
 use delivery::ports::schedule::Schedule;
 use delivery::ports::stats::Stats;
 use delivery::ports::statuses::Statuses;
 use domain::{
-    Attempt, ClaimFact, ClaimRequest, Dispatch, EndpointState, Facts, Fence, Owner, Status, Timestamp, WebhookId,
-    Write,
+    Attempt, ClaimFact, ClaimHolder, ClaimRequest, Dispatch, EndpointState, Facts, Fence, Status, Timestamp,
+    WebhookId, Write,
 };
 
 use crate::generate::at;
@@ -27,7 +27,7 @@ pub struct Store {
     pub schedule: Arc<dyn Schedule>,
     /// Statuses and attempts.
     pub statuses: Arc<dyn Statuses>,
-    /// Endpoints, owners' decisions and what is parked.
+    /// Endpoints, owners' decisions and what is held.
     pub endpoints: Arc<dyn Endpoints>,
     /// The index of dead letters.
     pub dead_letters: Arc<dyn DeadLetters>,
@@ -68,13 +68,13 @@ impl Store {
         Self { guard: Some(Arc::new(guard)), ..self }
     }
 
-    pub(super) async fn open(&self, dispatch: &Dispatch, owner: &str) -> Facts {
-        self.hot.open(open(dispatch, owner)).await
+    pub(super) async fn acquire(&self, dispatch: &Dispatch, holder: &str) -> Facts {
+        self.hot.acquire(open(dispatch, holder)).await
     }
 
     /// Takes a claim, which must be free.
-    pub(super) async fn take(&self, dispatch: &Dispatch, owner: &str) -> Fence {
-        fence(&self.open(dispatch, owner).await)
+    pub(super) async fn take(&self, dispatch: &Dispatch, holder: &str) -> Fence {
+        fence(&self.acquire(dispatch, holder).await)
     }
 
     pub(super) async fn write(&self, write: Write) -> Option<EndpointState> {
@@ -82,14 +82,14 @@ impl Store {
     }
 
     pub(super) async fn write_all(&self, writes: Vec<Write>) -> Option<EndpointState> {
-        self.hot.close(writes).await.expect("the store takes writes")
+        self.hot.apply(writes).await.expect("the store takes writes")
     }
 
     /// The endpoint's state, as an open of a fresh dispatch reads it.
     pub(super) async fn state_of(&self, endpoint: &domain::Endpoint) -> EndpointState {
         let probe = crate::generate::dispatch_to(endpoint);
-        let facts = self.open(&probe, "reader").await;
-        self.write(Write::Release(facts.leases(&probe, None))).await;
+        let facts = self.acquire(&probe, "reader").await;
+        self.write(Write::GiveBack(facts.leases(&probe, None))).await;
         facts.endpoint.expect("the store knows the endpoint's state")
     }
 
@@ -105,10 +105,10 @@ impl Store {
 }
 
 /// A claim that lives from [`at`]`(0)` to `at(60_000)`, limits that do not matter, and no pace.
-pub(super) fn open<'a>(dispatch: &'a Dispatch, owner: &str) -> OpenRequest<'a> {
-    OpenRequest {
+pub(super) fn open<'a>(dispatch: &'a Dispatch, holder: &str) -> AcquireRequest<'a> {
+    AcquireRequest {
         dispatch,
-        claim: claim(dispatch, owner, at(60_000)),
+        claim: claim(dispatch, holder, at(60_000)),
         endpoint_limit: 100_000,
         domain_limit: None,
         pace: None,
@@ -116,9 +116,9 @@ pub(super) fn open<'a>(dispatch: &'a Dispatch, owner: &str) -> OpenRequest<'a> {
     }
 }
 
-pub(super) fn claim(dispatch: &Dispatch, owner: &str, until: Timestamp) -> ClaimRequest {
-    let owner = Owner(owner.to_owned());
-    ClaimRequest { dispatch: dispatch.number, replayed_from: dispatch.replayed_from, owner, until }
+pub(super) fn claim(dispatch: &Dispatch, holder: &str, until: Timestamp) -> ClaimRequest {
+    let holder = ClaimHolder(holder.to_owned());
+    ClaimRequest { dispatch: dispatch.number, replayed_from: dispatch.replayed_from, holder, until }
 }
 
 /// The fence of a claim that was taken.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use delivery::ports::hot_state::OpenRequest;
+use delivery::ports::hot_state::AcquireRequest;
 use domain::{Endpoint, Facts, Pace, Token, Write};
 
 use crate::contract::at_once;
@@ -14,13 +14,13 @@ const ONE_A_MINUTE: Pace = Pace { interval: Duration::from_mins(1), burst: Durat
 
 async fn ask(store: &Store, endpoint: &Endpoint, now_ms: u64) -> Facts {
     let dispatch = dispatch_to(endpoint);
-    store.hot.open(OpenRequest { now: at(now_ms), pace: Some(ONE_A_MINUTE), ..open(&dispatch, "a") }).await
+    store.hot.acquire(AcquireRequest { now: at(now_ms), pace: Some(ONE_A_MINUTE), ..open(&dispatch, "a") }).await
 }
 
-/// `OpenRequest::pace`: where nothing is paced, nothing is taken.
+/// `AcquireRequest::pace`: where nothing is paced, nothing is taken.
 pub async fn without_a_pace_the_way_is_free(store: &Store) {
     let target = endpoint();
-    assert_eq!(store.open(&dispatch_to(&target), "a").await.token, Token::Free);
+    assert_eq!(store.acquire(&dispatch_to(&target), "a").await.token, Token::Free);
     assert_eq!(ask(store, &target, 0).await.token, Token::Taken);
 }
 
@@ -56,10 +56,10 @@ pub async fn of_64_at_once_one_gets_the_token(store: &Store) {
 pub async fn a_token_given_back_is_there_again(store: &Store) {
     let target = endpoint();
     let dispatch = dispatch_to(&target);
-    let request = OpenRequest { pace: Some(ONE_A_MINUTE), ..open(&dispatch, "a") };
-    let facts = store.hot.open(request).await;
+    let request = AcquireRequest { pace: Some(ONE_A_MINUTE), ..open(&dispatch, "a") };
+    let facts = store.hot.acquire(request).await;
     assert_eq!(facts.token, Token::Taken);
-    store.write(Write::Release(facts.leases(&dispatch, Some(ONE_A_MINUTE)))).await;
+    store.write(Write::GiveBack(facts.leases(&dispatch, Some(ONE_A_MINUTE)))).await;
     assert_eq!(ask(store, &target, 0).await.token, Token::Taken);
     assert!(matches!(ask(store, &target, 0).await.token, Token::Wait(_)));
 }

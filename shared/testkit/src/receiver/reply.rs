@@ -40,11 +40,11 @@ pub struct Reply {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Bytes,
-    patience: Patience,
+    timeout: Timeout,
 }
 
 #[derive(Debug, Clone)]
-enum Patience {
+enum Timeout {
     None,
     Until(Latch),
     For(Duration),
@@ -60,12 +60,12 @@ impl Default for Reply {
 impl Reply {
     /// A status, at once, without a body.
     pub const fn status(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new(), patience: Patience::None }
+        Self { status, headers: Vec::new(), body: Bytes::new(), timeout: Timeout::None }
     }
 
     /// No answer, ever; the connection stays open until the client gives up.
     pub fn hang() -> Self {
-        Self { patience: Patience::Endless, ..Self::status(200) }
+        Self { timeout: Timeout::Endless, ..Self::status(200) }
     }
 
     /// With a header, after those it has.
@@ -84,22 +84,22 @@ impl Reply {
     /// Not before the latch opens.
     #[must_use]
     pub fn when(self, latch: &Latch) -> Self {
-        Self { patience: Patience::Until(latch.clone()), ..self }
+        Self { timeout: Timeout::Until(latch.clone()), ..self }
     }
 
     /// Not before so much real time has passed: for tests of load, not of logic.
     #[must_use]
     pub fn after(self, delay: Duration) -> Self {
-        Self { patience: Patience::For(delay), ..self }
+        Self { timeout: Timeout::For(delay), ..self }
     }
 
     /// Waits until the answer may be sent.
     pub(super) async fn ripen(&self) {
-        match &self.patience {
-            Patience::None => {}
-            Patience::Until(latch) => latch.opened().await,
-            Patience::For(delay) => tokio::time::sleep(*delay).await,
-            Patience::Endless => std::future::pending().await,
+        match &self.timeout {
+            Timeout::None => {}
+            Timeout::Until(latch) => latch.opened().await,
+            Timeout::For(delay) => tokio::time::sleep(*delay).await,
+            Timeout::Endless => std::future::pending().await,
         }
     }
 

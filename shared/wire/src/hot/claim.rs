@@ -4,7 +4,7 @@
 //! dispatch, held and until the dispatch and the end of the claim last taken. The pattern
 //! `^(%d+) (%d+) ([01]) (%S+) (%S+) (%S+) (%S+) (.*)$` takes it apart.
 
-use domain::{ClaimState, Fence, Owner};
+use domain::{ClaimHolder, ClaimState, Fence};
 
 use super::line::{self, Line};
 use super::status;
@@ -21,7 +21,7 @@ pub fn encode(claim: &ClaimState) -> String {
         line::word(claim.next.map(|next| next.attempt)),
         line::word(held.map(|(dispatch, ..)| dispatch)),
         line::time(held.map(|(.., until)| *until)),
-        line::text(held.map(|(_, Owner(owner), _)| owner.as_str())),
+        line::text(held.map(|(_, ClaimHolder(holder), _)| holder.as_str())),
     )
 }
 
@@ -36,7 +36,7 @@ pub fn decode(text: &str) -> Result<ClaimState, Unreadable> {
     let (dispatch, until) = (line.maybe()?, line.maybe_time()?);
     let half = line.wrong("half of the claim is missing");
     let held = match (dispatch, until, line.text()?) {
-        (Some(dispatch), Some(until), Some(owner)) => Some((dispatch, Owner(owner), until)),
+        (Some(dispatch), Some(until), Some(holder)) => Some((dispatch, ClaimHolder(holder), until)),
         (None, None, None) => None,
         _ => return Err(half),
     };

@@ -1,24 +1,24 @@
-//! What the receiver told everybody: the fields `version`, `circuit`, `gate` and `bucket:<start>` of `{ep:<hash>}`.
+//! What the receiver told everybody: the fields `version`, `circuit`, `cooldown` and `bucket:<start>` of `{ep:<hash>}`.
 
 use domain::EndpointState;
 
-use super::{bucket, circuit, gate};
+use super::{bucket, circuit, cooldown};
 use crate::unreadable::Unreadable;
 
 /// The field of the version.
 pub const VERSION: &str = "version";
 /// The field of the circuit.
 pub const CIRCUIT: &str = "circuit";
-/// The field of the gate; absent when there is none.
-pub const GATE: &str = "gate";
+/// The field of the cooldown; absent when there is none.
+pub const COOLDOWN: &str = "cooldown";
 
 /// Writes an endpoint's state as fields.
 pub fn encode(state: &EndpointState) -> Vec<(String, String)> {
     let version = (VERSION.to_owned(), state.version.to_string());
     let circuit = (CIRCUIT.to_owned(), circuit::encode(state.circuit));
-    let gate = state.gate.map(|gate| (GATE.to_owned(), gate::encode(gate)));
+    let cooldown = state.cooldown.map(|cooldown| (COOLDOWN.to_owned(), cooldown::encode(cooldown)));
     let buckets = state.buckets.iter().map(|found| (bucket::field(found.start), bucket::encode(found.tally)));
-    [version, circuit].into_iter().chain(gate).chain(buckets).collect()
+    [version, circuit].into_iter().chain(cooldown).chain(buckets).collect()
 }
 
 /// Reads an endpoint's state from fields in any order; passes over those of others. Buckets come back by start.
@@ -31,7 +31,7 @@ pub fn decode<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Resul
         match field {
             VERSION => state.version = text.parse().map_err(|_| Unreadable::of(VERSION, "not a number"))?,
             CIRCUIT => state.circuit = circuit::decode(text)?,
-            GATE => state.gate = Some(gate::decode(text)?),
+            COOLDOWN => state.cooldown = Some(cooldown::decode(text)?),
             _ => state.buckets.extend(bucket::decode(field, text)?),
         }
     }

@@ -32,13 +32,13 @@ pub fn encode(status: &Status) -> String {
 /// An [`Unreadable`] that says what is wrong.
 pub fn decode(id: &WebhookId, text: &str) -> Result<Status, Unreadable> {
     let mut line = Line::of("status", text);
-    let begun_from = line.number()?;
+    let replayed_from = line.number()?;
     // Whether it ended, which the phase says, too.
     line.flag()?;
     let dispatch = line.number()?;
     let phase = phase(&mut line)?;
     Ok(Status {
-        life: begun_from,
+        life: replayed_from,
         dispatch,
         phase,
         attempts: line.number()?,

@@ -1,4 +1,4 @@
-//! What waits, in the due set and the parked list: the value of `howk.state`. The store compresses it.
+//! What waits, in the due set and the held list: the value of `howk.state`. The store compresses it.
 
 use domain::Waiting;
 

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{ConfigId, Endpoint, EndpointHash, ReasonType, Timestamp, WebhookId};
 
-use super::mistakes::{Mistake, Mistakes, Refusal, pointer};
+use super::mistakes::{RequestError, ValidationError, ValidationErrors, pointer};
 use super::object::{Item, body};
 use super::time;
 
@@ -29,9 +29,9 @@ pub struct Filter {
 /// Reads the body of a bulk replay: a filter with at least one field.
 ///
 /// # Errors
-/// A [`Refusal`] with every mistake.
-pub fn read_replay(bytes: &[u8]) -> Result<Filter, Refusal> {
-    let mut mistakes = Mistakes::at(String::new());
+/// A [`RequestError`] with every mistake.
+pub fn read_replay(bytes: &[u8]) -> Result<Filter, RequestError> {
+    let mut mistakes = ValidationErrors::at(String::new());
     let object = body::<Item<'_>>(bytes)?.object(&mut mistakes);
     let filter = object.and_then(|object| {
         object.check_names(&FIELDS, &mut mistakes);
@@ -46,15 +46,15 @@ pub fn read_replay(bytes: &[u8]) -> Result<Filter, Refusal> {
         let given = |name: &str| texts.iter().find(|(field, _)| *field == name).map(|(_, text)| text.as_ref());
         filter("/", given, &mut mistakes)
     });
-    mistakes.unless_any(filter).map_err(Refusal::Invalid)
+    mistakes.unless_any(filter).map_err(RequestError::Invalid)
 }
 
 /// Reads a filter from the parameters of a query.
 ///
 /// # Errors
-/// Every [`Mistake`], by parameter.
-pub fn read_query<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result<Filter, Vec<Mistake>> {
-    let mut mistakes = Mistakes::at(String::new());
+/// Every [`ValidationError`], by parameter.
+pub fn read_query<'a>(given: impl Fn(&str) -> Option<&'a str>) -> Result<Filter, Vec<ValidationError>> {
+    let mut mistakes = ValidationErrors::at(String::new());
     let filter = filter("", given, &mut mistakes);
     mistakes.unless_any(filter)
 }
@@ -70,7 +70,11 @@ pub fn read_endpoint(text: &str) -> Result<EndpointHash, String> {
     })
 }
 
-fn filter<'a>(prefix: &str, given: impl Fn(&str) -> Option<&'a str>, mistakes: &mut Mistakes) -> Option<Filter> {
+fn filter<'a>(
+    prefix: &str,
+    given: impl Fn(&str) -> Option<&'a str>,
+    mistakes: &mut ValidationErrors,
+) -> Option<Filter> {
     let at = |name: &str| format!("{prefix}{name}");
     let config_id = given("config_id").map(|text| ConfigId::parse(text).map_err(|error| error.to_string()));
     let reason_type = given("reason_type").map(|text| ReasonType::parse(text).ok_or_else(reasons));
@@ -144,8 +148,8 @@ mod tests {
     #[test]
     fn a_replay_needs_a_filter_and_names_what_is_wrong() {
         let fields = |body: &str| match read_replay(body.as_bytes()).unwrap_err() {
-            Refusal::Invalid(mistakes) => mistakes.into_iter().map(|mistake| mistake.field).collect::<Vec<_>>(),
-            Refusal::Malformed { .. } => vec!["malformed".to_owned()],
+            RequestError::Invalid(mistakes) => mistakes.into_iter().map(|mistake| mistake.field).collect::<Vec<_>>(),
+            RequestError::Malformed { .. } => vec!["malformed".to_owned()],
         };
         assert_eq!(fields("{}"), [""]);
         assert_eq!(fields(r#"{"config_id":null}"#), [""]);

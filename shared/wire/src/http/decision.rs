@@ -2,7 +2,7 @@
 
 use domain::ConfigId;
 
-use super::mistakes::{Mistakes, Refusal};
+use super::mistakes::{RequestError, ValidationErrors};
 use super::object::{Item, body};
 
 /// The fields of a decision.
@@ -11,9 +11,9 @@ pub const FIELDS: [&str; 1] = ["config_id"];
 /// Reads the body: the tenant that decides.
 ///
 /// # Errors
-/// A [`Refusal`] with every mistake.
-pub fn read(bytes: &[u8]) -> Result<ConfigId, Refusal> {
-    let mut mistakes = Mistakes::at(String::new());
+/// A [`RequestError`] with every mistake.
+pub fn read(bytes: &[u8]) -> Result<ConfigId, RequestError> {
+    let mut mistakes = ValidationErrors::at(String::new());
     let object = body::<Item<'_>>(bytes)?.object(&mut mistakes);
     let config_id = object.and_then(|object| {
         object.check_names(&FIELDS, &mut mistakes);
@@ -23,5 +23,5 @@ pub fn read(bytes: &[u8]) -> Result<ConfigId, Refusal> {
             .and_then(|text| ConfigId::parse(&text).map_err(|error| error.to_string()));
         mistakes.take("/config_id", config_id)
     });
-    mistakes.unless_any(config_id).map_err(Refusal::Invalid)
+    mistakes.unless_any(config_id).map_err(RequestError::Invalid)
 }

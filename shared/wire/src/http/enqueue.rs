@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{Endpoint, Header, MAX_ATTEMPTS_MAX, Payload, PayloadKind, Secret};
 use serde_json::value::RawValue;
 
-use super::mistakes::{Mistake, Mistakes, Refusal};
+use super::mistakes::{RequestError, ValidationError, ValidationErrors};
 use super::object::{Bounded, Item, Object, body, kind};
 use super::{headers, secrets};
 
@@ -54,17 +54,17 @@ pub struct EnqueueRequest {
 /// Reads the body of a single webhook.
 ///
 /// # Errors
-/// A [`Refusal`] with every mistake.
-pub fn read(bytes: &[u8]) -> Result<EnqueueRequest, Refusal> {
-    read_item(body(bytes)?, String::new()).map_err(Refusal::Invalid)
+/// A [`RequestError`] with every mistake.
+pub fn read(bytes: &[u8]) -> Result<EnqueueRequest, RequestError> {
+    read_item(body(bytes)?, String::new()).map_err(RequestError::Invalid)
 }
 
 /// Reads the body of a batch: each webhook on its own, in order. 1 to [`BATCH_MAX`] of them.
 ///
 /// # Errors
-/// A [`Refusal`] when the batch itself is wrong; what is wrong with one webhook stands in its place.
-pub fn read_batch(bytes: &[u8]) -> Result<Vec<Result<EnqueueRequest, Vec<Mistake>>>, Refusal> {
-    let mut mistakes = Mistakes::at(String::new());
+/// A [`RequestError`] when the batch itself is wrong; what is wrong with one webhook stands in its place.
+pub fn read_batch(bytes: &[u8]) -> Result<Vec<Result<EnqueueRequest, Vec<ValidationError>>>, RequestError> {
+    let mut mistakes = ValidationErrors::at(String::new());
     let object = body::<Item<'_>>(bytes)?.object(&mut mistakes);
     let items = object.and_then(|object| {
         object.check_names(&["webhooks"], &mut mistakes);
@@ -74,7 +74,7 @@ pub fn read_batch(bytes: &[u8]) -> Result<Vec<Result<EnqueueRequest, Vec<Mistake
         };
         mistakes.take("/webhooks", list)
     });
-    let items = mistakes.unless_any(items).map_err(Refusal::Invalid)?;
+    let items = mistakes.unless_any(items).map_err(RequestError::Invalid)?;
     let read = |(index, item)| read_item(item, format!("/webhooks/{index}"));
     Ok(items.into_iter().enumerate().map(read).collect())
 }
@@ -92,13 +92,13 @@ fn items(raw: &str) -> Result<Vec<Item<'_>>, String> {
     }
 }
 
-fn read_item(item: Item<'_>, prefix: String) -> Result<EnqueueRequest, Vec<Mistake>> {
-    let mut mistakes = Mistakes::at(prefix);
+fn read_item(item: Item<'_>, prefix: String) -> Result<EnqueueRequest, Vec<ValidationError>> {
+    let mut mistakes = ValidationErrors::at(prefix);
     let request = item.object(&mut mistakes).and_then(|object| fields(&object, &mut mistakes));
     mistakes.unless_any(request)
 }
 
-fn fields(object: &Object<'_>, mistakes: &mut Mistakes) -> Option<EnqueueRequest> {
+fn fields(object: &Object<'_>, mistakes: &mut ValidationErrors) -> Option<EnqueueRequest> {
     object.check_names(&FIELDS, mistakes);
     let endpoint = mistakes.take("/endpoint", endpoint(object));
     let payload = mistakes.take("/payload", payload(object));

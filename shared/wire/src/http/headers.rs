@@ -6,7 +6,7 @@ use domain::{HEADERS_MAX, Header, HeaderError, Secret, check_headers_total};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::mistakes::{Mistakes, pointer};
+use super::mistakes::{ValidationErrors, pointer};
 use super::object::{Item, text};
 
 #[derive(Deserialize)]
@@ -14,7 +14,7 @@ use super::object::{Item, text};
 struct Headers<'a>(#[serde(borrow)] Item<'a>);
 
 /// Reads the `headers` member; absent means none.
-pub(super) fn read(raw: Option<&str>, mistakes: &mut Mistakes) -> Vec<Header> {
+pub(super) fn read(raw: Option<&str>, mistakes: &mut ValidationErrors) -> Vec<Header> {
     let Some(raw) = raw else { return Vec::new() };
     let Ok(Headers(Item::Object(object))) = serde_json::from_str(raw) else {
         mistakes.note("/headers", format!("must be an object of strings, not {}", super::object::kind(raw)));

@@ -7,7 +7,7 @@ const SHOWN_NAME_MAX: usize = 64;
 
 /// One field that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct ValidationError {
     /// A JSON pointer into the body (RFC 6901), or the name of a query parameter.
     pub field: String,
     /// What to change. Never holds a secret or a header's value.
@@ -16,7 +16,7 @@ pub struct Mistake {
 
 /// Why a body is not what it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RequestError {
     /// It is not JSON.
     Malformed {
         /// The line of the first offending character. 1-based; 0 when it is not text at all.
@@ -27,17 +27,17 @@ pub enum Refusal {
         detail: String,
     },
     /// It is JSON, and these fields break a rule. Never empty.
-    Invalid(Vec<Mistake>),
+    Invalid(Vec<ValidationError>),
 }
 
 /// Gathers the mistakes of one item, each under the item's own pointer.
 #[derive(Debug)]
-pub(super) struct Mistakes {
+pub(super) struct ValidationErrors {
     prefix: String,
-    found: Vec<Mistake>,
+    found: Vec<ValidationError>,
 }
 
-impl Mistakes {
+impl ValidationErrors {
     /// An empty list for the item that stands at `prefix`; the whole body is the empty pointer.
     pub(super) fn at(prefix: String) -> Self {
         Self { prefix, found: Vec::new() }
@@ -46,7 +46,7 @@ impl Mistakes {
     /// Notes a mistake of the field at `pointer` within the item.
     pub(super) fn note(&mut self, pointer: &str, message: impl Into<String>) {
         if self.found.len() < MISTAKES_MAX {
-            self.found.push(Mistake { field: format!("{}{pointer}", self.prefix), message: message.into() });
+            self.found.push(ValidationError { field: format!("{}{pointer}", self.prefix), message: message.into() });
         }
     }
 
@@ -56,7 +56,7 @@ impl Mistakes {
     }
 
     /// `value` if no mistake was found.
-    pub(super) fn unless_any<T>(self, value: Option<T>) -> Result<T, Vec<Mistake>> {
+    pub(super) fn unless_any<T>(self, value: Option<T>) -> Result<T, Vec<ValidationError>> {
         match value {
             Some(value) if self.found.is_empty() => Ok(value),
             _ => Err(self.found),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::mistakes::{Mistakes, Refusal, pointer};
+use super::mistakes::{RequestError, ValidationErrors, pointer};
 
 /// The most members that are looked at in one object.
 const MEMBERS_MAX: usize = 128;
@@ -62,7 +62,7 @@ impl<'a> Object<'a> {
     }
 
     /// Notes members that are not among `known`, and members that are there twice.
-    pub(super) fn check_names(&self, known: &[&str], mistakes: &mut Mistakes) {
+    pub(super) fn check_names(&self, known: &[&str], mistakes: &mut ValidationErrors) {
         for (index, (name, _)) in self.members.iter().enumerate() {
             if !known.contains(&name.as_ref()) {
                 mistakes.note(&pointer("", name), unknown(name, known));
@@ -77,13 +77,13 @@ impl<'a> Object<'a> {
 }
 
 /// Reads a whole body.
-pub(super) fn body<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Refusal> {
-    let text = std::str::from_utf8(bytes).map_err(|error| Refusal::Malformed {
+pub(super) fn body<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, RequestError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| RequestError::Malformed {
         line: 0,
         column: 0,
         detail: format!("the body is not valid UTF-8: byte {} is wrong", error.valid_up_to() + 1),
     })?;
-    serde_json::from_str(text).map_err(|error| Refusal::Malformed {
+    serde_json::from_str(text).map_err(|error| RequestError::Malformed {
         line: error.line(),
         column: error.column(),
         detail: error.to_string(),
@@ -113,7 +113,7 @@ pub(super) fn kind(raw: &str) -> &'static str {
 
 impl<'a> Item<'a> {
     /// The object, or a mistake of the item itself.
-    pub(super) fn object(self, mistakes: &mut Mistakes) -> Option<Object<'a>> {
+    pub(super) fn object(self, mistakes: &mut ValidationErrors) -> Option<Object<'a>> {
         match self {
             Self::Object(object) => Some(object),
             Self::Other(kind) => {

@@ -4,12 +4,12 @@
 
 use domain::{SECRETS_MAX, Secret, SigningKey};
 
-use super::mistakes::Mistakes;
+use super::mistakes::ValidationErrors;
 use super::object::{Bounded, Object, kind, text};
 use serde_json::value::RawValue;
 
 /// The secrets of an item: `signing_secret` first, then those of `signing_secrets`, each once.
-pub(super) fn read(object: &Object<'_>, mistakes: &mut Mistakes) -> Vec<Secret> {
+pub(super) fn read(object: &Object<'_>, mistakes: &mut ValidationErrors) -> Vec<Secret> {
     let mut secrets = Vec::new();
     if let Some(raw) = object.given("signing_secret") {
         add(raw, "/signing_secret", &mut secrets, mistakes);
@@ -28,7 +28,7 @@ pub(super) fn read(object: &Object<'_>, mistakes: &mut Mistakes) -> Vec<Secret> 
     secrets
 }
 
-fn add(raw: &str, pointer: &str, secrets: &mut Vec<Secret>, mistakes: &mut Mistakes) {
+fn add(raw: &str, pointer: &str, secrets: &mut Vec<Secret>, mistakes: &mut ValidationErrors) {
     if let Some(secret) = mistakes.take(pointer, secret(raw))
         && !secrets.contains(&secret)
     {

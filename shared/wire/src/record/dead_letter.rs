@@ -35,18 +35,18 @@ struct DeadLetterValue<'a> {
 }
 
 /// Writes a value.
-pub(super) fn encode(letter: &DeadLetter) -> Vec<u8> {
+pub(super) fn encode(dead_letter: &DeadLetter) -> Vec<u8> {
     let value = DeadLetterValue {
         v: Version,
-        webhook: DispatchValue::of(&letter.dispatch),
-        reason: letter.reason.as_str().into(),
-        reason_type: letter.reason_type.code().into(),
-        last_error: letter.last_error.as_deref().map(Cow::from),
-        status_code: letter.status,
-        response_body: letter.response_body.as_deref().map(Cow::from),
-        time: Time(letter.at),
+        webhook: DispatchValue::of(&dead_letter.dispatch),
+        reason: dead_letter.reason.as_str().into(),
+        reason_type: dead_letter.reason_type.code().into(),
+        last_error: dead_letter.last_error.as_deref().map(Cow::from),
+        status_code: dead_letter.status,
+        response_body: dead_letter.response_body.as_deref().map(Cow::from),
+        time: Time(dead_letter.at),
     };
-    json::write(&value, dispatch::room(&letter.dispatch).saturating_add(ROOM_BESIDE_DISPATCH))
+    json::write(&value, dispatch::room(&dead_letter.dispatch).saturating_add(ROOM_BESIDE_DISPATCH))
 }
 
 /// Reads a value.

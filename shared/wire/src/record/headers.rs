@@ -21,10 +21,10 @@ pub(super) fn of(record: &Record) -> Headers {
             ("endpoint_hash", result.endpoint.as_str()),
             ("success", if result.is_success() { "true" } else { "false" }),
         ]),
-        Record::DeadLetter(letter) => list([
-            ("config_id", letter.dispatch.webhook.config_id.as_str()),
-            ("reason", &letter.reason),
-            ("reason_type", letter.reason_type.code()),
+        Record::DeadLetter(dead_letter) => list([
+            ("config_id", dead_letter.dispatch.webhook.config_id.as_str()),
+            ("reason", &dead_letter.reason),
+            ("reason_type", dead_letter.reason_type.code()),
         ]),
         Record::Undecodable(found) => {
             list([("reason", found.error.as_str()), ("reason_type", ReasonType::Undecodable.code())])
@@ -35,11 +35,11 @@ pub(super) fn of(record: &Record) -> Headers {
             ("type", "state"),
         ]),
         Record::Tombstone(_, through) => list([("type", "tombstone"), (DISPATCH, &through.to_string())]),
-        Record::Owner(decision) => list([
+        Record::Setting(decision) => list([
             ("config_id", decision.config_id.as_str()),
             ("endpoint_hash", decision.endpoint.as_str()),
             ("state", decision.state.code()),
-            ("type", "owner"),
+            ("type", "setting"),
         ]),
     }
 }
@@ -57,7 +57,7 @@ fn of_dispatch(dispatch: &Dispatch) -> Headers {
 }
 
 fn state(waiting: &Waiting) -> &'static str {
-    if waiting.reason.is_parked() { "parked" } else { "waiting" }
+    if waiting.reason.is_held() { "held" } else { "waiting" }
 }
 
 fn list<const N: usize>(headers: [(&str, &str); N]) -> Headers {

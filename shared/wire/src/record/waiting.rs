@@ -1,4 +1,4 @@
-//! A webhook that waits: the value of `howk.state`, and of the due set and the parked list in Redis.
+//! A webhook that waits: the value of `howk.state`, and of the due set and the held list in Redis.
 //!
 //! The webhook stands in `webhook` as on `howk.pending`; the original's snapshot copies its fields beside the others.
 
@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use domain::{Lane, WaitReason, Waiting};
 use serde::{Deserialize, Serialize};
 
+use super::cooldown::CooldownValue;
 use super::dispatch::{self, DispatchValue};
-use super::gate::GateValue;
 use crate::code::Code;
 use crate::json::{self, Version};
 use crate::time::Time;
@@ -28,7 +28,7 @@ struct WaitingValue<'a> {
     #[serde(borrow)]
     reason: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    gate: Option<GateValue>,
+    cooldown: Option<CooldownValue>,
 }
 
 /// Writes a value.
@@ -39,7 +39,7 @@ pub(crate) fn encode(waiting: &Waiting) -> Vec<u8> {
         lane: waiting.lane.code().into(),
         due: Time(waiting.due),
         reason: waiting.reason.code().into(),
-        gate: waiting.gate.map(GateValue::of),
+        cooldown: waiting.cooldown.map(CooldownValue::of),
     };
     json::write(&value, dispatch::room(&waiting.dispatch).saturating_add(ROOM_BESIDE_DISPATCH))
 }
@@ -52,6 +52,6 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Waiting, Unreadable> {
         lane: Lane::read(&value.lane)?,
         due: value.due.0,
         reason: WaitReason::read(&value.reason)?,
-        gate: value.gate.map(GateValue::into_gate),
+        cooldown: value.cooldown.map(CooldownValue::into_cooldown),
     })
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Lane, LastFailure, Next,
-    OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
-    Status, Timestamp, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, Cooldown, DeadLetter, DeliveryResult, Dispatch, Endpoint, EndpointSetting, Lane,
+    LastFailure, Next, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
+    SettingDecision, Status, Timestamp, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -146,9 +146,9 @@ pub(super) fn attempt() -> impl Strategy<Value = Attempt> {
     })
 }
 
-pub(super) fn gate() -> impl Strategy<Value = Gate> {
-    (time(), time(), of(time()), any::<bool>()).prop_map(|(opens_at, window_end, probe_until, confirmed)| Gate {
-        opens_at,
+pub(super) fn cooldown() -> impl Strategy<Value = Cooldown> {
+    (time(), time(), of(time()), any::<bool>()).prop_map(|(ends_at, window_end, probe_until, confirmed)| Cooldown {
+        ends_at,
         window_end,
         probe_until,
         confirmed,
@@ -156,8 +156,8 @@ pub(super) fn gate() -> impl Strategy<Value = Gate> {
 }
 
 fn waiting() -> impl Strategy<Value = Waiting> {
-    (dispatch(), member::<Lane>(), time(), member::<WaitReason>(), of(gate()))
-        .prop_map(|(dispatch, lane, due, reason, gate)| Waiting { dispatch, lane, due, reason, gate })
+    (dispatch(), member::<Lane>(), time(), member::<WaitReason>(), of(cooldown()))
+        .prop_map(|(dispatch, lane, due, reason, cooldown)| Waiting { dispatch, lane, due, reason, cooldown })
 }
 
 fn dead_letter() -> impl Strategy<Value = DeadLetter> {
@@ -198,10 +198,15 @@ fn result() -> impl Strategy<Value = DeliveryResult> {
     })
 }
 
-fn owner() -> impl Strategy<Value = OwnerDecision> {
-    (endpoint(), config(), member::<OwnerState>(), time()).prop_map(|(endpoint, config_id, state, decided_at)| {
-        OwnerDecision { endpoint: endpoint.hash().clone(), config_id, state, decided_at }
-    })
+fn setting() -> impl Strategy<Value = SettingDecision> {
+    (endpoint(), config(), member::<EndpointSetting>(), time()).prop_map(
+        |(endpoint, config_id, state, decided_at)| SettingDecision {
+            endpoint: endpoint.hash().clone(),
+            config_id,
+            state,
+            decided_at,
+        },
+    )
 }
 
 pub(super) fn record() -> impl Strategy<Value = Record> {
@@ -212,6 +217,6 @@ pub(super) fn record() -> impl Strategy<Value = Record> {
         undecodable().prop_map(Record::Undecodable),
         waiting().prop_map(Record::Waiting),
         (id(), any::<u64>()).prop_map(|(id, through)| Record::Tombstone(id, through)),
-        owner().prop_map(Record::Owner),
+        setting().prop_map(Record::Setting),
     ]
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use domain::{
-    Bucket, Circuit, ClaimState, DeadLetterEntry, EndpointState, Fence, Lane, Owner, OwnerState, Position,
+    Bucket, Circuit, ClaimHolder, ClaimState, DeadLetterEntry, EndpointSetting, EndpointState, Fence, Lane, Position,
     ReasonType, Record, Tally, Tokens, Topic,
 };
 
@@ -104,7 +104,7 @@ fn the_lines_of_the_hot_state_do_not_drift() {
         settled: 3,
         terminal: false,
         next: samples::status().next,
-        held: Some((4, Owner("fast-lane 7".to_owned()), at(35_000))),
+        held: Some((4, ClaimHolder("fast-lane 7".to_owned()), at(35_000))),
         fence: Fence(1_769_860_830_123),
     };
     let entry = DeadLetterEntry {
@@ -118,7 +118,7 @@ fn the_lines_of_the_hot_state_do_not_drift() {
     let state = EndpointState {
         version: 9,
         circuit: Circuit::HalfOpen { successes: 1, probe_until: Some(at(40_000)) },
-        gate: Some(samples::gate()),
+        cooldown: Some(samples::cooldown()),
         buckets: vec![Bucket { start: at(0), tally: Tally { failures: 5, successes: 1, slow: 2 } }],
     };
     let fields = hot::endpoint_state::encode(&state).into_iter().map(|(name, text)| format!("field {name}: {text}"));
@@ -130,7 +130,7 @@ fn the_lines_of_the_hot_state_do_not_drift() {
         format!("circuit, closed: {}", hot::circuit::encode(Circuit::Closed { since: at(0) })),
         format!("circuit, open: {}", hot::circuit::encode(Circuit::Open { since: at(0) })),
         format!("tokens: {}", hot::tokens::encode(Tokens { full_at_us: 1, last_turn_us: 2 })),
-        format!("owner: {}", hot::owner::encode(OwnerState::Gone, at(0))),
+        format!("setting: {}", hot::setting::encode(EndpointSetting::Gone, at(0))),
         format!("dead letter: {}", hot::dead_letter::encode(&entry)),
     ];
     check([complaint("hot.txt", &fields.chain(lines).collect::<Vec<_>>().join("\n"))]);

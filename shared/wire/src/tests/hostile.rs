@@ -70,10 +70,10 @@ fn what_is_no_record_is_refused_on_every_topic() {
 
 #[test]
 fn eight_mebibytes_of_garbage_are_refused() {
-    let letters = vec![b'x'; 8 << 20];
+    let dead_letters = vec![b'x'; 8 << 20];
     let string = format!("{{\"v\":1,\"id\":\"{}\"", "y".repeat(8 << 20));
     let lane = format!("{{\"v\":\"{}\"}}", "z".repeat(8 << 20));
-    for value in [letters.as_slice(), string.as_bytes(), lane.as_bytes()] {
+    for value in [dead_letters.as_slice(), string.as_bytes(), lane.as_bytes()] {
         refused(Topic::Pending, Some(value));
     }
 }
@@ -132,7 +132,7 @@ fn se_1_an_error_quotes_no_secret() {
 #[test]
 fn tombstones_need_a_webhooks_key_and_a_number() {
     let record = encode(&Record::Tombstone(samples::id(), 4));
-    for key in [None, Some(b"".as_slice()), Some(b"owner/a/b"), Some(b"\xff"), Some(b"wh_short")] {
+    for key in [None, Some(b"".as_slice()), Some(b"setting/a/b"), Some(b"\xff"), Some(b"wh_short")] {
         let found = decode(Raw { key, ..raw(Topic::State, &record, &[]) }).expect_err("readable");
         assert!(found.error.starts_with("key of a tombstone"), "{}", found.error);
     }

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use domain::{
-    Bucket, Circuit, ClaimState, DeadLetterEntry, EndpointState, Fence, Owner, OwnerState, Phase, Position,
-    ReasonType, Tally, Timestamp, Tokens,
+    Bucket, Circuit, ClaimHolder, ClaimState, DeadLetterEntry, EndpointSetting, EndpointState, Fence, Phase,
+    Position, ReasonType, Tally, Timestamp, Tokens,
 };
 use proptest::collection::btree_map;
 use proptest::option::of;
@@ -32,12 +32,12 @@ fn endpoint_state() -> impl Strategy<Value = EndpointState> {
         };
         found.into_iter().map(bucket).collect()
     });
-    (any::<u64>(), circuit(), of(generators::gate()), buckets)
-        .prop_map(|(version, circuit, gate, buckets)| EndpointState { version, circuit, gate, buckets })
+    (any::<u64>(), circuit(), of(generators::cooldown()), buckets)
+        .prop_map(|(version, circuit, cooldown, buckets)| EndpointState { version, circuit, cooldown, buckets })
 }
 
 fn claim() -> impl Strategy<Value = ClaimState> {
-    let held = of((any::<u64>(), generators::text().prop_map(Owner), generators::time()));
+    let held = of((any::<u64>(), generators::text().prop_map(ClaimHolder), generators::time()));
     (any::<u64>(), any::<bool>(), of(generators::next()), held, any::<u64>()).prop_map(
         |(settled, terminal, next, held, fence)| ClaimState { settled, terminal, next, held, fence: Fence(fence) },
     )
@@ -81,20 +81,20 @@ proptest! {
     }
 
     #[test]
-    fn decisions_and_tokens_come_back(state in generators::member::<OwnerState>(), numbers: (u64, u64)) {
+    fn decisions_and_tokens_come_back(state in generators::member::<EndpointSetting>(), numbers: (u64, u64)) {
         let (full_at_us, last_turn_us) = numbers;
         let (at, tokens) = (Timestamp::from_ms(full_at_us), Tokens { full_at_us, last_turn_us });
-        prop_assert_eq!(hot::owner::decode(&hot::owner::encode(state, at)).unwrap(), (state, at));
+        prop_assert_eq!(hot::setting::decode(&hot::setting::encode(state, at)).unwrap(), (state, at));
         prop_assert_eq!(hot::tokens::decode(&hot::tokens::encode(tokens)).unwrap(), tokens);
     }
 
     #[test]
     fn no_line_panics(text in "[ -~]{0,60}|([0-9+-]{0,9} ){0,9}", name in "(bucket:)?[0-9 x]{0,5}") {
-        let state = hot::endpoint_state::decode([("version", text.as_str()), ("circuit", &text), ("gate", &text)]);
+        let state = hot::endpoint_state::decode([("version", text.as_str()), ("circuit", &text), ("cooldown", &text)]);
         black_box([hot::status::decode(&samples::id(), &text).is_ok(), hot::bucket::decode(&name, &text).is_ok()]);
         black_box([hot::attempt::decode(&text).is_ok(), hot::claim::decode(&text).is_ok(), state.is_ok()]);
-        black_box([hot::circuit::decode(&text).is_ok(), hot::gate::decode(&text).is_ok()]);
-        black_box([hot::tokens::decode(&text).is_ok(), hot::owner::decode(&text).is_ok()]);
+        black_box([hot::circuit::decode(&text).is_ok(), hot::cooldown::decode(&text).is_ok()]);
+        black_box([hot::tokens::decode(&text).is_ok(), hot::setting::decode(&text).is_ok()]);
         prop_assert!(hot::dead_letter::decode(&text).is_err());
         prop_assert!(hot::waiting::decode(text.as_bytes()).is_err());
     }
@@ -122,7 +122,7 @@ fn a_broken_line_is_named() {
         (hot::circuit::decode("open").err(), "circuit: too few words"),
         (hot::circuit::decode("open 5 6").err(), "circuit: too many words"),
         (hot::circuit::decode("open x").err(), "circuit: a word is not the number that belongs there"),
-        (hot::gate::decode("1 2 yes -").err(), "gate: a word is neither 0 nor 1"),
+        (hot::cooldown::decode("1 2 yes -").err(), "cooldown: a word is neither 0 nor 1"),
         (hot::claim::decode("1 2 0 - - 4 - -").err(), "claim: half of the claim is missing"),
         (hot::claim::decode("1 2 0 9 - - - -").err(), "claim: half of what follows is missing"),
         (hot::attempt::decode("1 2 first 3 4 200 oops").err(), "attempt: the text does not begin with +"),

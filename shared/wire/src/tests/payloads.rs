@@ -12,18 +12,20 @@ use super::{generators, samples};
 fn carried(payload: &Payload) -> Vec<Payload> {
     let dispatch = Dispatch { webhook: Arc::new(samples::webhook(payload.clone())), ..samples::dispatch() };
     let waiting = domain::Waiting { dispatch: dispatch.clone(), ..samples::waiting() };
-    let letter = domain::DeadLetter { dispatch: dispatch.clone(), ..samples::dead_letter() };
+    let dead_letter = domain::DeadLetter { dispatch: dispatch.clone(), ..samples::dead_letter() };
     let records = [
         Record::Dispatch(Lane::Fast, dispatch.clone()),
         Record::Dispatch(Lane::Slow, dispatch),
         Record::Waiting(waiting),
-        Record::DeadLetter(letter),
+        Record::DeadLetter(dead_letter),
     ];
     let payload_of = |record| match record {
         Record::Dispatch(_, dispatch) => dispatch.webhook.payload.clone(),
         Record::Waiting(waiting) => waiting.dispatch.webhook.payload.clone(),
-        Record::DeadLetter(letter) => letter.dispatch.webhook.payload.clone(),
-        Record::Result(_) | Record::Undecodable(_) | Record::Tombstone(..) | Record::Owner(_) => panic!("no payload"),
+        Record::DeadLetter(dead_letter) => dead_letter.dispatch.webhook.payload.clone(),
+        Record::Result(_) | Record::Undecodable(_) | Record::Tombstone(..) | Record::Setting(_) => {
+            panic!("no payload")
+        }
     };
     records.iter().map(|record| payload_of(there_and_back(record))).collect()
 }

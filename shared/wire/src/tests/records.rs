@@ -46,17 +46,17 @@ fn the_topic_says_the_lane() {
 
 #[test]
 fn times_beyond_the_year_9999_are_written_as_its_last_millisecond() {
-    let owner = domain::OwnerDecision { decided_at: Timestamp::from_ms(u64::MAX), ..samples::owner() };
-    let Record::Owner(read) = there_and_back(&Record::Owner(owner)) else { panic!("another kind") };
+    let setting = domain::SettingDecision { decided_at: Timestamp::from_ms(u64::MAX), ..samples::setting() };
+    let Record::Setting(read) = there_and_back(&Record::Setting(setting)) else { panic!("another kind") };
     assert_eq!(read.decided_at.as_ms(), crate::time::LATEST_MS);
 }
 
 #[test]
 fn fields_that_are_not_known_are_passed_over() {
-    let mut encoded = encode(&Record::Owner(samples::owner()));
+    let mut encoded = encode(&Record::Setting(samples::setting()));
     let text = String::from_utf8(encoded.value.unwrap()).unwrap();
     encoded.value = Some(text.replacen('{', "{\"later\":{\"v\":2,\"state\":[[]]},", 1).into_bytes());
-    assert_eq!(decode(raw(Topic::State, &encoded, &[])), Ok(Record::Owner(samples::owner())));
+    assert_eq!(decode(raw(Topic::State, &encoded, &[])), Ok(Record::Setting(samples::setting())));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn callers_headers_keep_order_case_and_duplicates() {
 #[test]
 fn on_the_compacted_topic_a_value_under_another_key_is_refused() {
     let waiting = encode(&Record::Waiting(samples::waiting()));
-    for key in [None, Some(b"wh_00000000000000000000000000".as_slice()), Some(b"owner/x".as_slice())] {
+    for key in [None, Some(b"wh_00000000000000000000000000".as_slice()), Some(b"setting/x".as_slice())] {
         let read = decode(Raw { key, ..raw(Topic::State, &waiting, &[]) });
         assert!(read.is_err(), "{key:?}");
     }

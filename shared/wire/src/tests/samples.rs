@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, DeadLetter, DeliveryResult, Dispatch, Endpoint, Gate, Lane, LastFailure, Next,
-    OwnerDecision, OwnerState, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
-    Status, Timestamp, TraceParent, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, Cooldown, DeadLetter, DeliveryResult, Dispatch, Endpoint, EndpointSetting, Lane,
+    LastFailure, Next, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
+    SettingDecision, Status, Timestamp, TraceParent, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
 };
 
 pub(super) const NOON: Timestamp = Timestamp::from_ms(1_769_860_800_000);
@@ -109,8 +109,8 @@ pub(super) fn status() -> Status {
     }
 }
 
-pub(super) fn gate() -> Gate {
-    Gate { probe_until: Some(later(70_000)), confirmed: true, ..Gate::new(later(60_000), later(90_000)) }
+pub(super) fn cooldown() -> Cooldown {
+    Cooldown { probe_until: Some(later(70_000)), confirmed: true, ..Cooldown::new(later(60_000), later(90_000)) }
 }
 
 pub(super) fn waiting() -> Waiting {
@@ -119,7 +119,7 @@ pub(super) fn waiting() -> Waiting {
         lane: Lane::Slow,
         due: later(90_000),
         reason: WaitReason::Retry,
-        gate: Some(gate()),
+        cooldown: Some(cooldown()),
     }
 }
 
@@ -146,11 +146,11 @@ pub(super) fn undecodable() -> Undecodable {
     }
 }
 
-pub(super) fn owner() -> OwnerDecision {
-    OwnerDecision {
+pub(super) fn setting() -> SettingDecision {
+    SettingDecision {
         endpoint: endpoint().hash().clone(),
         config_id: config(),
-        state: OwnerState::Paused,
+        state: EndpointSetting::Paused,
         decided_at: later(7),
     }
 }
@@ -166,7 +166,7 @@ pub(super) fn result() -> DeliveryResult {
 
 /// Every kind of record by the name of its golden file.
 pub(super) fn records() -> Vec<(&'static str, Record)> {
-    let parked = Waiting { reason: WaitReason::Paused, gate: None, ..waiting() };
+    let held = Waiting { reason: WaitReason::Paused, cooldown: None, ..waiting() };
     let delivered = Attempt { status: Some(200), error: None, ..attempt() };
     let done = Status { phase: Phase::Delivered, next: None, last_error: None, last_status: Some(200), ..status() };
     vec![
@@ -179,8 +179,8 @@ pub(super) fn records() -> Vec<(&'static str, Record)> {
         ("dead-letter", Record::DeadLetter(dead_letter())),
         ("undecodable", Record::Undecodable(undecodable())),
         ("state-waiting", Record::Waiting(waiting())),
-        ("state-parked", Record::Waiting(parked)),
-        ("state-owner", Record::Owner(owner())),
+        ("state-held", Record::Waiting(held)),
+        ("state-setting", Record::Setting(setting())),
         ("state-tombstone", Record::Tombstone(id(), 4)),
     ]
 }

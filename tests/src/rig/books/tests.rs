@@ -10,11 +10,11 @@ type Counts<'a> = &'a [(u32, u32)];
 
 /// Books of one webhook that was delivered: requests seen and those of ended processes by attempt, and records.
 fn mistakes(seen: Counts<'_>, orphans: Counts<'_>, records: &[(u32, Cause)]) -> Vec<String> {
-    mistakes_with(Patience::Endless, (seen, orphans), records)
+    mistakes_with(Timeout::Endless, (seen, orphans), records)
 }
 
 fn mistakes_with(
-    patience: Patience,
+    timeout: Timeout,
     (seen, orphans): (Counts<'_>, Counts<'_>),
     records: &[(u32, Cause)],
 ) -> Vec<String> {
@@ -34,7 +34,7 @@ fn mistakes_with(
     let entries = BTreeMap::from([(one.id.clone(), Entry { attempts, delivered, ..Entry::default() })]);
     let of_id =
         |counts: &[(u32, u32)]| BTreeMap::from([(one.id.as_str().to_owned(), counts.iter().copied().collect())]);
-    let books = Books { requests: &of_id(seen), orphans: &of_id(orphans), entries: &entries, records: patience };
+    let books = Books { requests: &of_id(seen), orphans: &of_id(orphans), entries: &entries, records: timeout };
     balance(&[one], books).mistakes
 }
 
@@ -59,9 +59,9 @@ fn a_request_without_a_record_is_a_mistake_unless_its_process_ended() {
 fn an_invocation_that_ended_before_the_log_was_back_is_excused_by_the_cause_of_the_next_request() {
     let seen: (Counts<'_>, Counts<'_>) = (&[(1, 2)], &[]);
     let (caused, uncaused) = ([(1, Cause::Takeover)], [(1, Cause::First)]);
-    assert_eq!(mistakes_with(Patience::OfAnInvocation, seen, &caused), Vec::<String>::new());
-    assert!(says(&mistakes_with(Patience::OfAnInvocation, seen, &uncaused), "and 1 records"));
-    assert!(says(&mistakes_with(Patience::Endless, seen, &caused), "and 1 records"));
+    assert_eq!(mistakes_with(Timeout::OfAnInvocation, seen, &caused), Vec::<String>::new());
+    assert!(says(&mistakes_with(Timeout::OfAnInvocation, seen, &uncaused), "and 1 records"));
+    assert!(says(&mistakes_with(Timeout::Endless, seen, &caused), "and 1 records"));
 }
 
 #[test]

@@ -10,10 +10,10 @@ use crate::webhook::LastFailure;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn permit(scene: &Scene) -> Permit {
+fn plan(scene: &Scene) -> SendPlan {
     let admission = admit(&scene.situation());
-    let (Admission::Send(permit) | Admission::Probe(_, permit)) = admission else { panic!("{admission:?}") };
-    permit
+    let (Admission::Send(plan) | Admission::Probe(_, plan)) = admission else { panic!("{admission:?}") };
+    plan
 }
 
 fn transition(scene: &Scene) -> Transition {
@@ -29,8 +29,8 @@ fn deferred(scene: &Scene) -> Timestamp {
 }
 
 #[test]
-fn a_permit_holds_the_lanes_timeout_and_the_last_attempt_the_full_one() {
-    let seconds = |scene: Scene| permit(&scene).timeout.as_secs();
+fn a_plan_holds_the_lanes_timeout_and_the_last_attempt_the_full_one() {
+    let seconds = |scene: Scene| plan(&scene).timeout.as_secs();
     assert_eq!(seconds(Scene::new().attempt(1, 5)), 5);
     assert_eq!(seconds(Scene::new().attempt(4, 5)), 5);
     assert_eq!(seconds(Scene::new().attempt(5, 5)), 30, "nothing would follow it");
@@ -61,7 +61,7 @@ fn a_store_that_failed_may_be_told_to_be_trusted() {
     scene.policy.on_store_failure = OnStoreFailure::Open;
     assert_eq!(answer(&scene), "send");
     scene.facts.claim = ClaimFact::Unknown;
-    assert_eq!((permit(&scene).fence, permit(&scene).cause), (None, Cause::Unclaimed));
+    assert_eq!((plan(&scene).fence, plan(&scene).cause), (None, Cause::Unclaimed));
 }
 
 #[test]
@@ -79,14 +79,14 @@ fn each_request_has_a_cause() {
     ] {
         let mut scene = Scene::new().attempt(attempt, 5);
         (scene.facts.claim, scene.dispatch.replayed_from) = (claim, replayed_from);
-        assert_eq!(permit(&scene).cause, cause, "{claim:?} {attempt} {replayed_from}");
-        assert_eq!(permit(&scene).fence.is_some(), claim != ClaimFact::Unknown);
+        assert_eq!(plan(&scene).cause, cause, "{claim:?} {attempt} {replayed_from}");
+        assert_eq!(plan(&scene).fence.is_some(), claim != ClaimFact::Unknown);
     }
 }
 
 #[test]
 fn a_request_that_a_lost_store_may_have_forgotten_says_so() {
-    let doubted = |scene: &Scene| permit(scene).cause == Cause::Unclaimed;
+    let doubted = |scene: &Scene| plan(scene).cause == Cause::Unclaimed;
     let mut scene = Scene::new();
     let accepted_at = scene.webhook().created_at;
     scene.facts.memory = Memory::Since(accepted_at.plus(Duration::from_millis(1)));
@@ -102,23 +102,23 @@ fn a_request_that_a_lost_store_may_have_forgotten_says_so() {
     }
     retry.facts.claim = ClaimFact::Taken { fence: FENCE, takeover: true };
     retry.facts.memory = Memory::Since(later(10));
-    assert_eq!(permit(&retry).cause, Cause::Takeover, "what the store does know comes first");
+    assert_eq!(plan(&retry).cause, Cause::Takeover, "what the store does know comes first");
 }
 
 /// Whoever repeats a key after the loss makes the webhook anew, and the store does not know yet that it ended.
 #[test]
 fn what_has_a_key_is_doubted_until_every_status_is_back() {
     for (key, memory, replayed_from, doubtful) in [
-        (true, Memory::Behind(Timestamp::EPOCH), 0, true),
-        (false, Memory::Behind(Timestamp::EPOCH), 0, false),
-        (false, Memory::Behind(later(1)), 0, true),
-        (true, Memory::Behind(Timestamp::EPOCH), 3, false),
+        (true, Memory::StatusesPending(Timestamp::EPOCH), 0, true),
+        (false, Memory::StatusesPending(Timestamp::EPOCH), 0, false),
+        (false, Memory::StatusesPending(later(1)), 0, true),
+        (true, Memory::StatusesPending(Timestamp::EPOCH), 3, false),
         (true, Memory::Since(Timestamp::EPOCH), 0, false),
     ] {
         let mut scene = Scene::new();
         scene.webhook().idempotency_key = key.then(|| "order 7".to_owned());
         (scene.facts.memory, scene.dispatch.replayed_from) = (memory, replayed_from);
-        assert_eq!(permit(&scene).cause == Cause::Unclaimed, doubtful, "{key} {memory:?} {replayed_from}");
+        assert_eq!(plan(&scene).cause == Cause::Unclaimed, doubtful, "{key} {memory:?} {replayed_from}");
     }
 }
 
@@ -126,7 +126,7 @@ fn what_has_a_key_is_doubted_until_every_status_is_back() {
 fn an_attempt_that_was_handed_on_after_a_takeover_is_one_still() {
     let mut scene = Scene::new().attempt(2, 5);
     scene.dispatch.taken_over = true;
-    assert_eq!(permit(&scene).cause, Cause::Takeover);
+    assert_eq!(plan(&scene).cause, Cause::Takeover);
     let failure = LastFailure { at: NOW, status: None, error: String::new() };
     assert!(!scene.dispatch.next_attempt(NOW, failure).taken_over, "the next one is another");
     assert!(!scene.dispatch.replay(NOW).taken_over);
@@ -156,10 +156,10 @@ fn cb_1_the_first_after_the_rest_is_the_probe() {
                 endpoint: scene.dispatch.webhook.endpoint.clone(),
                 version: 3,
                 circuit: Circuit::HalfOpen { successes, probe_until: Some(lease) },
-                gate: None,
+                cooldown: None,
             };
             assert_eq!(transition(&scene), expected, "a probe's lease outlives its request");
-            assert_eq!(permit(&scene).probes, Probes { circuit: true, gate: false });
+            assert_eq!(plan(&scene).probes, Probes { circuit: true, cooldown: false });
             scene.endpoint().circuit = expected.circuit;
             assert_eq!(answer(&scene), "defer circuit", "the rest waits for it");
         }
@@ -167,31 +167,31 @@ fn cb_1_the_first_after_the_rest_is_the_probe() {
 }
 
 #[test]
-fn rt_1_the_first_at_an_open_gate_is_the_probe() {
-    let gate = Gate::new(NOW, later(60));
+fn rt_1_the_first_at_an_open_cooldown_is_the_probe() {
+    let cooldown = Cooldown::new(NOW, later(60));
     let mut scene = Scene::new();
-    scene.endpoint().gate = Some(gate);
+    scene.endpoint().cooldown = Some(cooldown);
     let probed = transition(&scene);
     assert_eq!((probed.version, probed.circuit), (3, Circuit::default()));
-    assert_eq!(probed.gate, Some(Gate { probe_until: Some(later(10)), ..gate }));
-    assert_eq!(permit(&scene).probes, Probes { circuit: false, gate: true });
-    scene.endpoint().gate = probed.gate;
-    assert_eq!(answer(&scene), "defer gate", "the rest waits for it");
-    for open in [Gate { confirmed: true, ..gate }, Gate::new(at(0), NOW)] {
-        scene.endpoint().gate = Some(open);
-        assert_eq!((answer(&scene), permit(&scene).probes), ("send", Probes::default()));
+    assert_eq!(probed.cooldown, Some(Cooldown { probe_until: Some(later(10)), ..cooldown }));
+    assert_eq!(plan(&scene).probes, Probes { circuit: false, cooldown: true });
+    scene.endpoint().cooldown = probed.cooldown;
+    assert_eq!(answer(&scene), "defer cooldown", "the rest waits for it");
+    for open in [Cooldown { confirmed: true, ..cooldown }, Cooldown::new(at(0), NOW)] {
+        scene.endpoint().cooldown = Some(open);
+        assert_eq!((answer(&scene), plan(&scene).probes), ("send", Probes::default()));
     }
 }
 
 #[test]
 fn one_request_may_be_both_probes() {
     let mut scene = Scene::new();
-    scene.endpoint().gate = Some(Gate::new(NOW, later(60)));
+    scene.endpoint().cooldown = Some(Cooldown::new(NOW, later(60)));
     scene.endpoint().circuit = Circuit::HalfOpen { successes: 0, probe_until: None };
-    assert_eq!(permit(&scene).probes, Probes { circuit: true, gate: true });
+    assert_eq!(plan(&scene).probes, Probes { circuit: true, cooldown: true });
     let probed = transition(&scene);
     assert_eq!(probed.circuit, Circuit::HalfOpen { successes: 0, probe_until: Some(later(10)) });
-    assert_eq!(probed.gate.and_then(|gate| gate.probe_until), Some(later(10)));
+    assert_eq!(probed.cooldown.and_then(|cooldown| cooldown.probe_until), Some(later(10)));
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn times_of_deferrals() {
         })
     };
     let mut scene = Scene::new();
-    scene.endpoint().gate = Some(Gate::new(later(60), later(90)));
+    scene.endpoint().cooldown = Some(Cooldown::new(later(60), later(90)));
     assert_eq!(drawn(&scene), [later(60), later(90)], "RT-1: within the window");
     let mut scene = Scene::new();
     scene.endpoint().circuit = Circuit::Open { since: NOW };
@@ -229,58 +229,58 @@ fn any_circuit() -> impl Strategy<Value = Circuit> {
     ]
 }
 
-fn any_gate() -> impl Strategy<Value = Gate> {
+fn any_cooldown() -> impl Strategy<Value = Cooldown> {
     let probe = proptest::option::of(0_u64..200_000);
     (0_u64..200_000, 0_u64..200_000, probe, any::<bool>()).prop_map(|(opens, width, probe, confirmed)| {
         let from = |ms: u64| at(NOW.as_ms() - 100_000 + ms);
-        let (opens_at, window_end) = (from(opens), from(opens + width));
-        Gate { opens_at, window_end, probe_until: probe.map(from), confirmed }
+        let (ends_at, window_end) = (from(opens), from(opens + width));
+        Cooldown { ends_at, window_end, probe_until: probe.map(from), confirmed }
     })
 }
 
 proptest! {
     #[test]
     fn cb_1_and_rt_1_nothing_is_sent_where_it_must_not_be(
-        circuit in any_circuit(), gate in proptest::option::of(any_gate()), slow: bool, bits: u64
+        circuit in any_circuit(), cooldown in proptest::option::of(any_cooldown()), slow: bool, bits: u64
     ) {
         let mut scene = if slow { Scene::slow() } else { Scene::new() };
-        (scene.endpoint().circuit, scene.endpoint().gate) = (circuit, gate);
+        (scene.endpoint().circuit, scene.endpoint().cooldown) = (circuit, cooldown);
         scene.moment.entropy = Entropy::new(bits);
-        let closed = gate.is_some_and(|gate| NOW < gate.opens_at);
+        let closed = cooldown.is_some_and(|cooldown| NOW < cooldown.ends_at);
         match admit(&scene.situation()) {
-            Admission::Send(permit) => {
-                prop_assert!(!closed && permit.probes == Probes::default());
+            Admission::Send(plan) => {
+                prop_assert!(!closed && plan.probes == Probes::default());
                 let passes = matches!(circuit, Circuit::Closed { .. });
                 prop_assert!(passes);
             }
-            Admission::Probe(change, permit) => {
-                prop_assert!(!closed && (permit.probes.circuit || permit.probes.gate));
+            Admission::Probe(change, plan) => {
+                prop_assert!(!closed && (plan.probes.circuit || plan.probes.cooldown));
                 let half = matches!(change.circuit, Circuit::HalfOpen { probe_until: Some(until), .. } if until > NOW);
-                prop_assert_eq!(permit.probes.circuit, half);
-                prop_assert_eq!(permit.probes.circuit, !matches!(circuit, Circuit::Closed { .. }));
+                prop_assert_eq!(plan.probes.circuit, half);
+                prop_assert_eq!(plan.probes.circuit, !matches!(circuit, Circuit::Closed { .. }));
             }
-            Admission::Defer(until, WaitReason::Gate) => {
-                let gate = gate.expect("a gate");
-                prop_assert!(until >= gate.opens_at && until >= NOW && until <= gate.window_end.max(NOW));
+            Admission::Defer(until, WaitReason::Cooldown) => {
+                let cooldown = cooldown.expect("a cooldown");
+                prop_assert!(until >= cooldown.ends_at && until >= NOW && until <= cooldown.window_end.max(NOW));
             }
             Admission::Defer(until, WaitReason::Circuit) => prop_assert!(until > NOW),
             other @ (Admission::Divert(_)
             | Admission::Defer(..)
-            | Admission::Park(_)
+            | Admission::Hold(_)
             | Admission::Drop(_)
-            | Admission::HandBack(_)) => prop_assert!(false, "{:?}", other),
+            | Admission::Redeliver(_)) => prop_assert!(false, "{:?}", other),
         }
     }
 
     #[test]
-    fn a_permit_never_outlasts_what_remains(remaining_ms in 0_u64..60_000, fast in 1_u64..30_000, attempt in 1_u32..=5) {
+    fn a_plan_never_outlasts_what_remains(remaining_ms in 0_u64..60_000, fast in 1_u64..30_000, attempt in 1_u32..=5) {
         let mut scene = Scene::new().attempt(attempt, 5);
         let timeouts = (Duration::from_millis(fast), Duration::from_secs(30));
         scene.policy.lanes = LanePolicy::new(timeouts.0, timeouts.1, 20.0).unwrap();
         let remaining = Duration::from_millis(remaining_ms);
         scene.moment.remaining = Some(remaining);
         if answer(&scene) == "send" {
-            prop_assert!(permit(&scene).timeout + SETTLE_MARGIN <= remaining);
+            prop_assert!(plan(&scene).timeout + SETTLE_MARGIN <= remaining);
         }
     }
 }

@@ -21,7 +21,7 @@ fn settlement(effects: &[Effect]) -> &Settlement {
 fn leases(effects: &[Effect]) -> &Leases {
     let found = effects
         .iter()
-        .find_map(|effect| if let Effect::Write(Write::Release(leases)) = effect { Some(leases) } else { None });
+        .find_map(|effect| if let Effect::Write(Write::GiveBack(leases)) = effect { Some(leases) } else { None });
     found.expect("LN-1: leases are given back")
 }
 
@@ -36,7 +36,7 @@ fn durable_first_hot_state_second_forgetting_last() {
             let expected: &[_] = match obstacle.answer.split(' ').next() {
                 Some("drop") => &["release"],
                 Some("divert") => &["publish to slow", "settle", "release"],
-                Some("park") => &["publish waiting", "park", "settle", "release"],
+                Some("hold") => &["publish waiting", "hold", "settle", "release"],
                 Some("hand") => &["release", "unclaim"],
                 Some(_) if obstacle.answer == "defer claimed" => &["publish waiting", "schedule", "release"],
                 _ => &["publish waiting", "schedule", "settle", "release"],
@@ -49,7 +49,7 @@ fn durable_first_hot_state_second_forgetting_last() {
 #[test]
 fn no_attempt_is_used_and_the_next_dispatch_has_the_next_number() {
     for (scene, obstacles) in lanes() {
-        let waits = |answer: &str| answer.starts_with("park") || answer.starts_with("defer");
+        let waits = |answer: &str| answer.starts_with("hold") || answer.starts_with("defer");
         let ours = obstacles.iter().filter(|obstacle| waits(obstacle.answer) && obstacle.answer != "defer claimed");
         for obstacle in ours {
             let mut scene = scene.clone().attempt(3, 5);
@@ -69,8 +69,8 @@ fn no_attempt_is_used_and_the_next_dispatch_has_the_next_number() {
 #[test]
 fn what_waits_says_why_where_and_since_when() {
     for (obstacle, phase, lane) in [
-        (&CLAIM_TO_CIRCUIT[2], Phase::Parked, Lane::Fast),
-        (&CLAIM_TO_CIRCUIT[3], Phase::Parked, Lane::Fast),
+        (&CLAIM_TO_CIRCUIT[2], Phase::Held, Lane::Fast),
+        (&CLAIM_TO_CIRCUIT[3], Phase::Held, Lane::Fast),
         (&CLAIM_TO_CIRCUIT[6], Phase::Waiting, Lane::Fast),
         (&CLAIM_TO_CIRCUIT[8], Phase::Waiting, Lane::Fast),
         (&SLOW_CROWD[0], Phase::Waiting, Lane::Slow),
@@ -82,15 +82,15 @@ fn what_waits_says_why_where_and_since_when() {
         let reason = obstacle.answer.split(' ').next_back().expect("a reason");
         assert_eq!((waiting.reason.code(), waiting.lane), (reason, lane));
         assert_eq!(settlement(&effects).status.phase, phase);
-        assert_eq!(waiting.reason.is_parked(), phase == Phase::Parked);
-        assert!(phase == Phase::Waiting || waiting.due == NOW, "parked since now");
+        assert_eq!(waiting.reason.is_held(), phase == Phase::Held);
+        assert!(phase == Phase::Waiting || waiting.due == NOW, "held since now");
     }
 }
 
 #[test]
-fn a_snapshot_carries_the_gate_without_its_probe() {
+fn a_snapshot_carries_the_cooldown_without_its_probe() {
     let scene = with(Scene::new(), CLAIM_TO_CIRCUIT[7].put);
-    assert_eq!(waiting(&effects(&scene)).gate, Some(Gate::new(later(0), later(90))));
+    assert_eq!(waiting(&effects(&scene)).cooldown, Some(Cooldown::new(later(0), later(90))));
 }
 
 #[test]
@@ -146,7 +146,12 @@ fn what_could_not_be_done_gives_back_what_it_took() {
                 Some(_) if obstacle.answer == "defer claimed" => &["release"],
                 _ => &["release", "unclaim"],
             };
-            assert_eq!(words(&undo(&scene.situation(), &admit(&scene.situation()))), expected, "{}", obstacle.answer);
+            assert_eq!(
+                words(&compensate(&scene.situation(), &admit(&scene.situation()))),
+                expected,
+                "{}",
+                obstacle.answer
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The change of an endpoint's state that follows its writes: trips, probes, gates.
+//! The change of an endpoint's state that follows its writes: trips, probes, cooldowns.
 
 use super::*;
 use crate::circuit::Circuit;
@@ -6,26 +6,26 @@ use crate::samples::later;
 use crate::tally::Bucket;
 
 const ENDED: Timestamp = crate::samples::at(NOW.as_ms() + 100);
-const CIRCUIT: Probes = Probes { circuit: true, gate: false };
-const GATE: Probes = Probes { circuit: false, gate: true };
-const BOTH: Probes = Probes { circuit: true, gate: true };
+const CIRCUIT: Probes = Probes { circuit: true, cooldown: false };
+const COOLDOWN: Probes = Probes { circuit: false, cooldown: true };
+const BOTH: Probes = Probes { circuit: true, cooldown: true };
 const REST: Duration = Duration::from_mins(1);
 
-fn state(circuit: Circuit, gate: Option<Gate>) -> EndpointState {
-    EndpointState { version: 8, circuit, gate, buckets: Vec::new() }
+fn state(circuit: Circuit, cooldown: Option<Cooldown>) -> EndpointState {
+    EndpointState { version: 8, circuit, cooldown, buckets: Vec::new() }
 }
 
 fn half(successes: u32) -> Circuit {
     Circuit::HalfOpen { successes, probe_until: Some(later(10)) }
 }
 
-/// What follows, as circuit and gate.
-fn change(probes: Probes, outcome: Outcome, state: &EndpointState) -> Option<(Circuit, Option<Gate>)> {
+/// What follows, as circuit and cooldown.
+fn change(probes: Probes, outcome: Outcome, state: &EndpointState) -> Option<(Circuit, Option<Cooldown>)> {
     let request = Request::new(Scene::new(), outcome).probing(probes);
     assert_eq!(request.ended_at, ENDED);
     let change = follow_up(&request.finished(), state)?;
     assert_eq!((change.version, &change.endpoint), (8, &request.scene.dispatch.webhook.endpoint));
-    Some((change.circuit, change.gate))
+    Some((change.circuit, change.cooldown))
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_closed_circuit_trips_at_the_threshold_whoever_sees_it() {
     assert_eq!(change(Probes::default(), answered(500), &counted(5, 0)), opened);
     assert_eq!(change(Probes::default(), answered(500), &counted(5, 5)), None);
     assert_eq!(change(Probes::default(), answered(200), &counted(5, 4)), opened, "the one who saw it died");
-    assert_eq!(change(GATE, answered(500), &counted(5, 0)), opened, "a gate's probe counts like any other");
+    assert_eq!(change(COOLDOWN, answered(500), &counted(5, 0)), opened, "a cooldown's probe counts like any other");
 }
 
 #[test]
@@ -81,58 +81,58 @@ fn a_circuits_probe_that_comes_late_changes_nothing() {
 }
 
 #[test]
-fn a_gates_probe_opens_it_or_makes_room_for_the_next() {
+fn a_cooldowns_probe_opens_it_or_makes_room_for_the_next() {
     let closed = Circuit::default();
-    let gate = Gate::new(NOW, later(90));
-    let probed = state(closed, Some(Gate { probe_until: Some(later(10)), ..gate }));
+    let cooldown = Cooldown::new(NOW, later(90));
+    let probed = state(closed, Some(Cooldown { probe_until: Some(later(10)), ..cooldown }));
     for (outcome, left) in [
         (answered(200), None),
         (answered(404), None),
-        (answered(500), Some(gate)),
-        (failed(FailureKind::Timeout), Some(gate)),
-        (failed(FailureKind::Unsendable), Some(gate)),
+        (answered(500), Some(cooldown)),
+        (failed(FailureKind::Timeout), Some(cooldown)),
+        (failed(FailureKind::Unsendable), Some(cooldown)),
     ] {
-        assert_eq!(change(GATE, outcome.clone(), &probed), Some((closed, left)), "{outcome:?}");
+        assert_eq!(change(COOLDOWN, outcome.clone(), &probed), Some((closed, left)), "{outcome:?}");
         assert_eq!(change(Probes::default(), outcome, &probed), None, "who did not probe opens nothing");
     }
-    assert_eq!(change(GATE, answered(200), &state(closed, None)), None, "somebody opened it before");
+    assert_eq!(change(COOLDOWN, answered(200), &state(closed, None)), None, "somebody opened it before");
 }
 
 #[test]
-fn rt_1_a_gate_that_was_asked_for_meanwhile_stays() {
-    let new = Gate::new(ENDED.plus(REST), ENDED.plus(REST * 2));
+fn rt_1_a_cooldown_that_was_asked_for_meanwhile_stays() {
+    let new = Cooldown::new(ENDED.plus(REST), ENDED.plus(REST * 2));
     for outcome in [answered(200), answered(500), resting(429, REST)] {
-        assert_eq!(change(GATE, outcome, &state(Circuit::default(), Some(new))), None);
+        assert_eq!(change(COOLDOWN, outcome, &state(Circuit::default(), Some(new))), None);
     }
-    let at_once = Gate::new(ENDED, later(2));
-    assert_eq!(change(GATE, resting(429, Duration::ZERO), &state(Circuit::default(), Some(at_once))), None);
+    let at_once = Cooldown::new(ENDED, later(2));
+    assert_eq!(change(COOLDOWN, resting(429, Duration::ZERO), &state(Circuit::default(), Some(at_once))), None);
 }
 
 #[test]
 fn one_request_may_be_both_probes() {
-    let gate = Gate::new(NOW, later(90));
-    let probed = state(half(1), Some(Gate { probe_until: Some(later(10)), ..gate }));
+    let cooldown = Cooldown::new(NOW, later(90));
+    let probed = state(half(1), Some(Cooldown { probe_until: Some(later(10)), ..cooldown }));
     let changed = change(BOTH, answered(200), &probed);
     assert_eq!(changed, Some((Circuit::Closed { since: ENDED }, None)));
-    assert_eq!(change(BOTH, answered(500), &probed), Some((Circuit::Open { since: ENDED }, Some(gate))));
+    assert_eq!(change(BOTH, answered(500), &probed), Some((Circuit::Open { since: ENDED }, Some(cooldown))));
 }
 
 #[test]
 fn cb_1_a_probe_that_outlasted_its_lease_frees_nobody_elses() {
     let anothers = Circuit::HalfOpen { successes: 0, probe_until: Some(later(40)) };
-    let gate = Gate { probe_until: Some(later(40)), ..Gate::new(later(0), later(90)) };
+    let cooldown = Cooldown { probe_until: Some(later(40)), ..Cooldown::new(later(0), later(90)) };
     for outcome in [answered(200), answered(500)] {
-        assert_eq!(change(BOTH, outcome, &state(anothers, Some(gate))), None);
+        assert_eq!(change(BOTH, outcome, &state(anothers, Some(cooldown))), None);
     }
 }
 
 #[test]
-fn a_gate_that_has_opened_by_itself_is_forgotten() {
-    let over = Gate::new(Timestamp::EPOCH, NOW);
-    let confirmed = Gate { confirmed: true, ..Gate::new(NOW, later(90)) };
-    for gate in [over, confirmed] {
+fn a_cooldown_that_has_opened_by_itself_is_forgotten() {
+    let over = Cooldown::new(Timestamp::EPOCH, NOW);
+    let confirmed = Cooldown { confirmed: true, ..Cooldown::new(NOW, later(90)) };
+    for cooldown in [over, confirmed] {
         let forgotten = Some((Circuit::default(), None));
-        assert_eq!(change(Probes::default(), answered(200), &state(Circuit::default(), Some(gate))), forgotten);
+        assert_eq!(change(Probes::default(), answered(200), &state(Circuit::default(), Some(cooldown))), forgotten);
     }
 }
 
@@ -144,7 +144,7 @@ fn tn_1_a_status_that_one_webhook_wants_retried_says_nothing_about_everybodys_en
     scene.dispatch.webhook = std::sync::Arc::new(webhook);
     let request = Request::new(scene, resting(404, REST));
     let report = request.finished().report();
-    assert_eq!((report.tally.failures, report.gate), (0, None));
-    let Fate::Retried(at) = request.fate() else { panic!("its own wish is granted") };
+    assert_eq!((report.tally.failures, report.cooldown), (0, None));
+    let Disposition::Retried(at) = request.disposition() else { panic!("its own wish is granted") };
     assert!(at >= ENDED.plus(REST), "RT-1: and its Retry-After heeded");
 }

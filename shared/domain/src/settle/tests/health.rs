@@ -1,4 +1,4 @@
-//! What an outcome says about the endpoint: its circuit's counters, its slowness, its gate.
+//! What an outcome says about the endpoint: its circuit's counters, its slowness, its cooldown.
 
 use super::*;
 use crate::lane::LanePolicy;
@@ -85,16 +85,16 @@ fn a_clock_that_went_back_makes_no_negative_time() {
 }
 
 #[test]
-fn only_who_is_retried_sets_a_gate() {
-    let gate = |scene: Scene, outcome| Request::new(scene, outcome).finished().report().gate;
+fn only_who_is_retried_sets_a_cooldown() {
+    let cooldown = |scene: Scene, outcome| Request::new(scene, outcome).finished().report().cooldown;
     for status in [200, 204, 301, 400, 404, 410, 413] {
-        assert_eq!(gate(Scene::new(), resting(status, REST)), None, "{status}");
+        assert_eq!(cooldown(Scene::new(), resting(status, REST)), None, "{status}");
     }
     for scene in [Scene::new(), Scene::slow(), Scene::new().attempt(5, 5)] {
-        let opens_at = Request::new(scene.clone(), answered(503)).ended_at.plus(REST);
-        let expected = Gate::new(opens_at, opens_at.plus(REST / 2));
-        assert_eq!(gate(scene.clone(), resting(503, REST)), Some(expected), "the last attempt's counts too");
-        assert_eq!(gate(scene, answered(503)), None);
+        let ends_at = Request::new(scene.clone(), answered(503)).ended_at.plus(REST);
+        let expected = Cooldown::new(ends_at, ends_at.plus(REST / 2));
+        assert_eq!(cooldown(scene.clone(), resting(503, REST)), Some(expected), "the last attempt's counts too");
+        assert_eq!(cooldown(scene, answered(503)), None);
     }
 }
 

@@ -1,10 +1,10 @@
-//! What each fate wants done, in which order, and what the records say.
+//! What each disposition wants done, in which order, and what the records say.
 
 use super::*;
 use crate::dead_letter::{DeadLetter, DeadLetterEntry};
 use crate::effect::Settlement;
-use crate::owner::{OwnerDecision, OwnerState};
 use crate::samples::{assert_order, later, waiting, word, words};
+use crate::setting::{EndpointSetting, SettingDecision};
 use crate::status::{Next, Phase};
 
 fn found<T>(effects: &[Effect], pick: fn(&Effect) -> Option<&T>) -> &T {
@@ -22,14 +22,13 @@ fn settlement(effects: &[Effect]) -> &Settlement {
     )
 }
 
-fn letter(effects: &[Effect]) -> &DeadLetter {
-    found(
-        effects,
-        |effect| if let Effect::Publish(Record::DeadLetter(letter)) = effect { Some(letter) } else { None },
-    )
+fn dead_letter(effects: &[Effect]) -> &DeadLetter {
+    found(effects, |effect| {
+        if let Effect::Publish(Record::DeadLetter(dead_letter)) = effect { Some(dead_letter) } else { None }
+    })
 }
 
-/// One outcome for each fate.
+/// One outcome for each disposition.
 fn outcomes() -> [Outcome; 6] {
     [
         answered(200),
@@ -48,14 +47,14 @@ fn effects(outcome: Outcome) -> Vec<Effect> {
 #[test]
 fn durable_first_hot_state_second_forgetting_last() {
     let end = ["publish result", "settle", "report", "release"];
-    let dead = ["publish letter", "publish result", "index", "settle", "report", "release"];
+    let dead = ["publish dead letter", "publish result", "index", "settle", "report", "release"];
     for outcome in outcomes() {
         let request = Request::new(Scene::new(), outcome.clone());
-        let expected = match code(request.fate()) {
+        let expected = match code(request.disposition()) {
             "delivered" => end.to_vec(),
             "retried" => vec!["publish result", "publish waiting", "schedule", "settle", "report", "release"],
             "moved" => [&["publish to slow"][..], &end].concat(),
-            "gone" => [&dead[..], &["publish owner", "decide"]].concat(),
+            "gone" => [&dead[..], &["publish setting", "decide"]].concat(),
             _ => dead.to_vec(),
         };
         assert_order(&request.settle().effects);
@@ -84,7 +83,7 @@ fn dl_3_a_tombstone_only_when_it_is_over_and_it_waited() {
 
 #[test]
 fn each_step_of_an_end_is_done_before_the_next() {
-    let alone = ["publish letter", "publish tombstone", "index"];
+    let alone = ["publish dead letter", "publish tombstone", "index"];
     for outcome in outcomes() {
         let mut scene = Scene::new();
         scene.dispatch.waited = true;
@@ -109,7 +108,7 @@ fn each_request_is_told_once_and_settled_with_its_fence() {
         assert_eq!((attempt.status, attempt.error.clone()), (outcome.status(), outcome.error()));
         assert_eq!((status.attempts, status.last_attempt_at, status.updated_at), (3, Some(NOW), request.ended_at));
         assert_eq!((status.last_status, status.last_error.clone()), (outcome.status(), outcome.error()));
-        assert_eq!(result.is_success(), code(request.fate()) == "delivered");
+        assert_eq!(result.is_success(), code(request.disposition()) == "delivered");
         assert_eq!(result.url, "https://a.example/hooks", "SE-1: no query");
     }
 }
@@ -145,24 +144,24 @@ fn the_result_of_a_moved_dispatch_does_not_claim_that_it_is_settled() {
 }
 
 #[test]
-fn a_retry_waits_with_its_reason_and_its_endpoints_gate() {
-    let known = Gate { probe_until: Some(later(5)), ..Gate::new(later(0), later(9)) };
+fn a_retry_waits_with_its_reason_and_its_endpoints_cooldown() {
+    let known = Cooldown { probe_until: Some(later(5)), ..Cooldown::new(later(0), later(9)) };
     let mut scene = Scene::slow();
-    scene.endpoint().gate = Some(known);
+    scene.endpoint().cooldown = Some(known);
     let request = Request::new(scene.clone(), answered(500));
     let waits = waiting(&request.settle().effects);
-    let Fate::Retried(at) = request.fate() else { panic!("not retried") };
+    let Disposition::Retried(at) = request.disposition() else { panic!("not retried") };
     assert_eq!((waits.due, waits.lane, waits.reason.code()), (at, crate::lane::Lane::Fast, "retry"));
     assert_eq!((waits.dispatch.number, waits.dispatch.attempt), (2, 2));
     let failure = waits.dispatch.last_failure.clone().unwrap();
     assert_eq!((failure.status, failure.error.as_str()), (Some(500), "the endpoint answered 500"));
-    assert_eq!(waits.gate, Some(known.settled()), "the gate as last seen");
+    assert_eq!(waits.cooldown, Some(known.settled()), "the cooldown as last seen");
     assert_eq!(settlement(&request.settle().effects).status.next, Some(Next { due: at, attempt: 2 }));
     let rested = Request::new(scene, resting(503, Duration::from_mins(1)));
-    let asked = rested.finished().report().gate;
+    let asked = rested.finished().report().cooldown;
     assert!(
-        asked.is_some_and(|gate| waiting(&rested.settle().effects).gate == Some(gate)),
-        "the gate just asked for"
+        asked.is_some_and(|cooldown| waiting(&rested.settle().effects).cooldown == Some(cooldown)),
+        "the cooldown just asked for"
     );
 }
 
@@ -192,17 +191,20 @@ fn a_dead_letter_says_why() {
     ] {
         let request = Request::new(Scene::new().attempt(2, 2), outcome);
         let effects = request.settle().effects;
-        let letter = letter(&effects);
-        assert_eq!((letter.reason_type, letter.reason.as_str()), (reason_type, reason));
-        assert_eq!((letter.response_body.as_deref(), letter.at), (body, request.ended_at));
-        assert_eq!((letter.last_error.clone(), letter.status), (request.outcome.error(), request.outcome.status()));
-        assert_eq!(letter.dispatch, request.scene.dispatch);
+        let dead_letter = dead_letter(&effects);
+        assert_eq!((dead_letter.reason_type, dead_letter.reason.as_str()), (reason_type, reason));
+        assert_eq!((dead_letter.response_body.as_deref(), dead_letter.at), (body, request.ended_at));
+        assert_eq!(
+            (dead_letter.last_error.clone(), dead_letter.status),
+            (request.outcome.error(), request.outcome.status())
+        );
+        assert_eq!(dead_letter.dispatch, request.scene.dispatch);
         let entry: &DeadLetterEntry =
             found(
                 &effects,
                 |effect| if let Effect::Write(Write::Index(entry)) = effect { Some(entry) } else { None },
             );
-        assert_eq!(*entry, crate::rebuild::index_entry(letter, entry.position), "RB-1: as a rebuild finds it");
+        assert_eq!(*entry, crate::rebuild::index_entry(dead_letter, entry.position), "RB-1: as a rebuild finds it");
     }
 }
 
@@ -210,29 +212,29 @@ fn a_dead_letter_says_why() {
 fn a_410_disables_the_endpoint_for_its_tenant() {
     let request = Request::new(Scene::new(), answered(410));
     let webhook = &request.scene.dispatch.webhook;
-    let expected = OwnerDecision {
+    let expected = SettingDecision {
         endpoint: webhook.endpoint.hash().clone(),
         config_id: webhook.config_id.clone(),
-        state: OwnerState::Gone,
+        state: EndpointSetting::Gone,
         decided_at: request.ended_at,
     };
     let effects = request.settle().effects;
-    assert!(effects.contains(&Effect::Publish(Record::Owner(expected.clone()))));
+    assert!(effects.contains(&Effect::Publish(Record::Setting(expected.clone()))));
     assert!(effects.contains(&Effect::Write(Write::Decide(expected))));
 }
 
 #[test]
-fn cl_1_what_another_owner_settled_is_not_given_up() {
+fn cl_1_what_another_setting_settled_is_not_given_up() {
     let mut scene = Scene::new().attempt(5, 5);
     scene.dispatch.number = 7;
     let request = Request::new(scene, answered(500));
     let said = settlement(&request.settle().effects).status.clone();
     let left = |phase, dispatch| superseded(&request.finished(), &Status { dispatch, phase, ..said.clone() });
     for (phase, dispatch) in
-        [(Phase::Delivered, 7), (Phase::Waiting, 7), (Phase::Parked, 7), (Phase::Pending, 8), (Phase::Dead, 8)]
+        [(Phase::Delivered, 7), (Phase::Waiting, 7), (Phase::Held, 7), (Phase::Pending, 8), (Phase::Dead, 8)]
     {
         let settled = left(phase, dispatch).expect("it was settled");
-        assert_eq!(code(settled.fate), "superseded");
+        assert_eq!(code(settled.disposition), "superseded");
         assert_eq!(words(&settled.effects), ["publish result", "report", "release"], "{phase:?} {dispatch}");
         assert!(!result(&settled.effects).status.phase.is_settled(), "that is not its to say");
     }
@@ -248,7 +250,7 @@ fn ln_1_leases_are_given_back_and_the_token_is_not() {
         let given =
             found(
                 &effects,
-                |effect| if let Effect::Write(Write::Release(leases)) = effect { Some(leases) } else { None },
+                |effect| if let Effect::Write(Write::GiveBack(leases)) = effect { Some(leases) } else { None },
             );
         assert_eq!((given.on_endpoint, given.on_domain, given.unused_token), (true, false, None), "it was used");
     }
@@ -261,11 +263,11 @@ fn a_dead_letter_keeps_the_answers_body_only_where_it_may() {
         scene.policy.response_body = policy;
         let answer = Answer { status: 400, excerpt: "bad".to_owned(), ..Answer::default() };
         let settled = Request::new(scene, Outcome::Answered(answer)).settle();
-        let letter = settled.effects.into_iter().find_map(|effect| match effect {
-            Effect::Publish(Record::DeadLetter(letter)) => Some(letter),
+        let dead_letter = settled.effects.into_iter().find_map(|effect| match effect {
+            Effect::Publish(Record::DeadLetter(dead_letter)) => Some(dead_letter),
             Effect::Publish(_) | Effect::Write(_) => None,
         });
-        assert_eq!(letter.unwrap().response_body.is_some(), kept);
+        assert_eq!(dead_letter.unwrap().response_body.is_some(), kept);
     }
 }
 

@@ -13,14 +13,14 @@ fn with(members: &str) -> String {
 fn refused(body: &str) -> Vec<String> {
     match read(body.as_bytes()) {
         Ok(request) => panic!("accepted: {request:?}"),
-        Err(Refusal::Malformed { .. }) => vec!["malformed".to_owned()],
-        Err(Refusal::Invalid(mistakes)) => mistakes.into_iter().map(|mistake| mistake.field).collect(),
+        Err(RequestError::Malformed { .. }) => vec!["malformed".to_owned()],
+        Err(RequestError::Invalid(mistakes)) => mistakes.into_iter().map(|mistake| mistake.field).collect(),
     }
 }
 
 fn message(body: &str) -> String {
     match read(body.as_bytes()) {
-        Err(Refusal::Invalid(mistakes)) => mistakes[0].message.clone(),
+        Err(RequestError::Invalid(mistakes)) => mistakes[0].message.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -187,11 +187,11 @@ fn malformed_bodies_say_where() {
     {
         assert_eq!(refused(body), ["malformed"], "{body}");
     }
-    let Err(Refusal::Malformed { line, column, .. }) = read(b"{\n  \"endpoint\": x}") else {
+    let Err(RequestError::Malformed { line, column, .. }) = read(b"{\n  \"endpoint\": x}") else {
         panic!("not malformed")
     };
     assert_eq!((line, column), (2, 15));
-    assert!(matches!(read(b"{\"endpoint\":\"\xff\"}"), Err(Refusal::Malformed { line: 0, .. })));
+    assert!(matches!(read(b"{\"endpoint\":\"\xff\"}"), Err(RequestError::Malformed { line: 0, .. })));
     for body in ["null", "[]", "5", "\"x\"", "true"] {
         assert_eq!(refused(body), [""], "{body}");
     }
@@ -201,7 +201,7 @@ fn malformed_bodies_say_where() {
 fn a_batch_is_answered_item_by_item() {
     let batch = format!(r#"{{"webhooks":[{MINIMAL},5,{{"endpoint":"ftp://a/","payload":1}},{MINIMAL}]}}"#);
     let items = read_batch(batch.as_bytes()).unwrap();
-    let fields = |item: &Result<EnqueueRequest, Vec<Mistake>>| match item {
+    let fields = |item: &Result<EnqueueRequest, Vec<ValidationError>>| match item {
         Ok(_) => Vec::new(),
         Err(mistakes) => mistakes.iter().map(|mistake| mistake.field.clone()).collect(),
     };
@@ -210,8 +210,8 @@ fn a_batch_is_answered_item_by_item() {
     let of = |count: usize| format!("{{\"webhooks\":[{}]}}", vec![MINIMAL; count].join(","));
     assert_eq!(read_batch(of(100).as_bytes()).unwrap().len(), 100);
     for bad in [of(0), of(101), "{}".to_owned(), "[]".to_owned(), r#"{"webhooks":{}}"#.to_owned()] {
-        assert!(matches!(read_batch(bad.as_bytes()), Err(Refusal::Invalid(_))), "{bad}");
+        assert!(matches!(read_batch(bad.as_bytes()), Err(RequestError::Invalid(_))), "{bad}");
     }
-    let Err(Refusal::Invalid(mistakes)) = read_batch(br#"{"webhooks":[1e999],"webhook":[]}"#) else { panic!() };
+    let Err(RequestError::Invalid(mistakes)) = read_batch(br#"{"webhooks":[1e999],"webhook":[]}"#) else { panic!() };
     assert_eq!(mistakes.len(), 2);
 }

@@ -2,14 +2,14 @@
 //!
 //! Shape: `state decided_at`.
 
-use domain::{OwnerState, Timestamp};
+use domain::{EndpointSetting, Timestamp};
 
 use super::line::Line;
 use crate::code::Code;
 use crate::unreadable::Unreadable;
 
 /// Writes a decision and its time.
-pub fn encode(state: OwnerState, decided_at: Timestamp) -> String {
+pub fn encode(state: EndpointSetting, decided_at: Timestamp) -> String {
     format!("{} {}", state.code(), decided_at.as_ms())
 }
 
@@ -17,8 +17,8 @@ pub fn encode(state: OwnerState, decided_at: Timestamp) -> String {
 ///
 /// # Errors
 /// An [`Unreadable`] that says what is wrong.
-pub fn decode(text: &str) -> Result<(OwnerState, Timestamp), Unreadable> {
-    let mut line = Line::of("owner", text);
+pub fn decode(text: &str) -> Result<(EndpointSetting, Timestamp), Unreadable> {
+    let mut line = Line::of("setting", text);
     let decision = (line.code()?, line.time()?);
     line.end()?;
     Ok(decision)

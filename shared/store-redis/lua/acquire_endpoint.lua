@@ -1,6 +1,6 @@
 -- Takes a lease and a token of an endpoint and reads what is known of it. Writes nothing else of a healthy one.
 -- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:inflight (zset: holder -> expiry, ms)
---       3 {ep:<hash>}:owner:<config_id>
+--       3 {ep:<hash>}:setting:<config_id>
 -- ARGV  1 holder  2 limit  3 now, ms  4 until, ms  5 time to live beyond the lease, ms
 --       6 the pace's interval, us, 0: no pace  7 what may be saved up, us  8 idle time to live, ms
 -- Reply 1 or 0 (lease taken), "free" | "taken" | turn in us, decision or "", fields and values of the hash

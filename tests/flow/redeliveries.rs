@@ -11,8 +11,8 @@ use delivery::ports::recovery::{Cursor, Epoch, Recovery};
 use delivery::ports::stats::{Counts, Hour, HourlyStats, Stats};
 use delivery::ports::time::Clock;
 use delivery::rebuild::Rebuild;
-use delivery::tally::StatsTally;
-use domain::{Fence, Owner, Phase, Position, Record, Timestamp, Topic};
+use delivery::stats_buffer::StatsBuffer;
+use domain::{ClaimHolder, Fence, Phase, Position, Record, Timestamp, Topic};
 use howk_tests::endpoint::Reply;
 use howk_tests::events::{event, found};
 use howk_tests::world::{World, webhook};
@@ -62,7 +62,7 @@ fn what_is_handed_back_has_the_time_of_a_publish_before_any_statistics() {
     world.enqueue(tenants(1, 20));
     let (batch, began) = (found(&mut world, Topic::Pending), world.now());
     let log = Arc::new(Slow { log: Arc::clone(&world.system.backend.log), clock: Arc::clone(&world.clock) });
-    let deliver = Deliver { log, stats: Arc::new(StatsTally::new(Arc::new(Hanging))), ..(*world.deliver()).clone() };
+    let deliver = Deliver { log, stats: Arc::new(StatsBuffer::new(Arc::new(Hanging))), ..(*world.deliver()).clone() };
     let handler = handler_over(Arc::new(deliver), &world, &settings);
     let answer = invoke(&mut world, &handler, &event("howk.pending", &batch), MINUTE).unwrap();
     assert_eq!(failures(&answer), []);
@@ -167,8 +167,13 @@ impl Recovery for Unhurried {
         self.recovery.epoch().await
     }
 
-    async fn lock(&self, owner: &Owner, now: Timestamp, until: Timestamp) -> Result<Option<(Fence, Cursor)>, Fault> {
-        self.recovery.lock(owner, now, until).await
+    async fn lock(
+        &self,
+        holder: &ClaimHolder,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<(Fence, Cursor)>, Fault> {
+        self.recovery.lock(holder, now, until).await
     }
 
     async fn advance(&self, fence: Fence, cursor: &Cursor) -> Result<bool, Fault> {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use domain::{Record, TraceParent, Webhook};
-use enqueue::Front;
+use enqueue::HttpHandler;
 use howk_tests::world::{World, settings};
 use http_api::{Api, ApiLimits, Auth, Health};
 use lambda_http::aws_lambda_events::encodings::Body;
@@ -20,7 +20,7 @@ use crate::{MINUTE, URL};
 const MARGIN: Duration = Duration::from_secs(1);
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-fn front(world: &World) -> Front {
+fn handler(world: &World) -> HttpHandler {
     let (system, backend) = (&world.system, &world.system.backend);
     let router = http_api::router(Api {
         enqueue: system.enqueue.clone(),
@@ -38,7 +38,7 @@ fn front(world: &World) -> Front {
         auth: Auth::None,
         metrics: Arc::new(String::new),
     });
-    Front { router, tally: Arc::clone(&system.tally), clock: Arc::clone(&system.release.clock) }
+    HttpHandler { router, tally: Arc::clone(&system.tally), clock: Arc::clone(&system.release.clock) }
 }
 
 /// A request in payload format 2.0, which HTTP APIs and function URLs share.
@@ -59,9 +59,9 @@ fn event(method: &str, path: &str, headers: &Value, body: Option<&str>) -> Strin
 
 fn ask(world: &mut World, event: &str) -> (u16, String) {
     let request: LambdaRequest = serde_json::from_str(event).unwrap();
-    let front = front(world);
+    let handler = handler(world);
     let invoked = Invoked::lasting_until(world.now().plus(MINUTE), MARGIN);
-    read(&world.run(async move { front.answer(request.into(), invoked).await }))
+    read(&world.run(async move { handler.answer(request.into(), invoked).await }))
 }
 
 fn read(answer: &Response<Body>) -> (u16, String) {
@@ -88,10 +88,10 @@ fn accepted(world: &World) -> Vec<Arc<Webhook>> {
 fn p13_a_request_is_answered_before_the_invocation_ends() {
     let mut world = World::new(1, settings());
     let never = axum::Router::new().fallback(std::future::pending::<()>);
-    let (front, began_at) = (Front { router: never, ..front(&world) }, world.now());
+    let (handler, began_at) = (HttpHandler { router: never, ..handler(&world) }, world.now());
     let invoked = Invoked::lasting_until(began_at.plus(Duration::from_secs(15)), MARGIN);
     let request: LambdaRequest = serde_json::from_str(&event("POST", "/webhooks", &value!({}), Some("{}"))).unwrap();
-    let answer = world.run(async move { front.answer(request.into(), invoked).await });
+    let answer = world.run(async move { handler.answer(request.into(), invoked).await });
     assert_eq!((answer.status().as_u16(), world.now().since(began_at)), (503, Duration::from_secs(14)));
     assert!(answer.headers().contains_key("retry-after"));
     assert!(read(&answer).1.contains("repeat the request"), "{answer:?}");

@@ -5,13 +5,13 @@ use crate::time::Timestamp;
 
 /// What the owner decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum OwnerState {
+pub enum EndpointSetting {
     /// Requests are made.
     #[default]
     Active,
-    /// Webhooks are parked until it is resumed.
+    /// Webhooks are held until it is resumed.
     Paused,
-    /// Webhooks are parked until it is enabled.
+    /// Webhooks are held until it is enabled.
     Disabled,
     /// The endpoint answered 410: as disabled.
     Gone,
@@ -19,13 +19,13 @@ pub enum OwnerState {
 
 /// A decision about one tenant's endpoint, durable before it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnerDecision {
+pub struct SettingDecision {
     /// The endpoint.
     pub endpoint: EndpointHash,
     /// The tenant.
     pub config_id: ConfigId,
     /// What was decided.
-    pub state: OwnerState,
+    pub state: EndpointSetting,
     /// When.
     pub decided_at: Timestamp,
 }

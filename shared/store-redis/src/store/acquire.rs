@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use delivery::Fault;
-use delivery::ports::hot_state::OpenRequest;
-use domain::{ClaimFact, EndpointState, LeaseFact, OwnerState, Pace, Token};
+use delivery::ports::hot_state::AcquireRequest;
+use domain::{ClaimFact, EndpointSetting, EndpointState, LeaseFact, Pace, Token};
 use redis::Value;
 
 use crate::link::read;
-use crate::scripts::{CLAIM, Call, DOMAIN_LEASE, OPEN_ENDPOINT};
+use crate::scripts::{ACQUIRE_ENDPOINT, CLAIM, Call, DOMAIN_LEASE};
 use crate::store::replies::{self, Fields};
 use crate::store::{RedisStore, ms};
 
@@ -18,17 +18,17 @@ const LEASES_KEPT: Duration = Duration::from_hours(1);
 const INTERVAL_US_MAX: u64 = 1 << 46;
 
 /// What *open* finds of an endpoint.
-pub(super) struct Opened {
+pub(super) struct Acquired {
     pub(super) state: Option<EndpointState>,
-    pub(super) owner: OwnerState,
+    pub(super) setting: EndpointSetting,
     pub(super) lease: LeaseFact,
     pub(super) token: Token,
 }
 
-impl Opened {
+impl Acquired {
     /// What is found when the store cannot say.
     pub(super) const UNKNOWN: Self =
-        Self { state: None, owner: OwnerState::Active, lease: LeaseFact::Unlimited, token: Token::Free };
+        Self { state: None, setting: EndpointSetting::Active, lease: LeaseFact::Unlimited, token: Token::Free };
 }
 
 /// A pace as scripts take it: the interval and what may be saved up, in microseconds.
@@ -45,11 +45,11 @@ pub(super) fn claimed(reply: Result<Value, Fault>) -> Result<ClaimFact, Fault> {
 }
 
 /// Reads what was found of an endpoint.
-pub(super) fn opened(reply: Result<Value, Fault>) -> Result<Opened, Fault> {
-    let (lease, token, owner, fields): (u8, String, String, Fields) = read(OPEN_ENDPOINT.name, reply)?;
-    Ok(Opened {
+pub(super) fn opened(reply: Result<Value, Fault>) -> Result<Acquired, Fault> {
+    let (lease, token, setting, fields): (u8, String, String, Fields) = read(ACQUIRE_ENDPOINT.name, reply)?;
+    Ok(Acquired {
         state: Some(replies::endpoint(&fields)),
-        owner: replies::owner(&owner),
+        setting: replies::setting(&setting),
         lease: if lease == 1 { LeaseFact::Taken } else { LeaseFact::Full },
         token: replies::token(&token),
     })
@@ -63,25 +63,25 @@ pub(super) fn on_domain(reply: Option<Result<Value, Fault>>) -> Result<LeaseFact
 }
 
 impl RedisStore {
-    pub(super) fn claim(&self, request: &OpenRequest<'_>) -> Call {
+    pub(super) fn claim(&self, request: &AcquireRequest<'_>) -> Call {
         let claim = &request.claim;
         CLAIM
             .on(&[&self.keys.webhook(&request.dispatch.webhook.id)])
             .arg(claim.dispatch)
             .arg(claim.replayed_from)
-            .arg(&claim.owner.0)
+            .arg(&claim.holder.0)
             .arg(claim.until.as_ms())
             .arg(request.now.as_ms())
             .arg(ms(self.retention.webhook))
     }
 
-    pub(super) fn open_endpoint(&self, request: &OpenRequest<'_>, holder: &str) -> Call {
+    pub(super) fn acquire_endpoint(&self, request: &AcquireRequest<'_>, holder: &str) -> Call {
         let webhook = &request.dispatch.webhook;
         let keys = self.keys.endpoint(webhook.endpoint.hash());
-        let owner = self.keys.owner(webhook.endpoint.hash(), &webhook.config_id);
+        let setting = self.keys.setting(webhook.endpoint.hash(), &webhook.config_id);
         let (interval_us, saved_us) = request.pace.map_or((0, 0), pace_us);
-        OPEN_ENDPOINT
-            .on(&[&keys.state, &keys.inflight, &owner])
+        ACQUIRE_ENDPOINT
+            .on(&[&keys.state, &keys.inflight, &setting])
             .arg(holder)
             .arg(request.endpoint_limit)
             .arg(request.now.as_ms())
@@ -93,7 +93,7 @@ impl RedisStore {
     }
 
     /// Nothing to ask without a limit.
-    pub(super) fn open_domain(&self, request: &OpenRequest<'_>, holder: &str) -> Option<Call> {
+    pub(super) fn open_domain(&self, request: &AcquireRequest<'_>, holder: &str) -> Option<Call> {
         let limit = request.domain_limit?;
         let call = DOMAIN_LEASE
             .on(&[&self.keys.domain(request.dispatch.webhook.endpoint.domain())])

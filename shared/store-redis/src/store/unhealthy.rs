@@ -20,7 +20,7 @@ impl RedisStore {
     /// Lists endpoints.
     pub(super) async fn list(&self, hashes: &[EndpointHash]) -> Result<(), Fault> {
         let mut cmd = redis::cmd("ZADD");
-        cmd.arg(self.keys.troubled());
+        cmd.arg(self.keys.unhealthy());
         for hash in hashes {
             cmd.arg(0).arg(hash.as_str());
         }
@@ -29,23 +29,24 @@ impl RedisStore {
 
     async fn unlist(&self, hash: &EndpointHash) -> Result<(), Fault> {
         let mut cmd = redis::cmd("ZREM");
-        cmd.arg(self.keys.troubled()).arg(hash.as_str());
+        cmd.arg(self.keys.unhealthy()).arg(hash.as_str());
         self.link.ask("unlisting trouble", &cmd).await
     }
 
-    /// Whether an endpoint is in trouble: by circuit or gate, by an owner's decision, or by what is parked.
-    async fn is_troubled(&self, hash: &EndpointHash) -> Result<bool, Fault> {
+    /// Whether an endpoint is in trouble: by circuit or cooldown, by an setting's decision, or by what is held.
+    async fn is_unhealthy(&self, hash: &EndpointHash) -> Result<bool, Fault> {
         let keys = self.keys.endpoint(hash);
-        let (mut fields, mut owners) = (redis::cmd("HMGET"), redis::cmd("EXISTS"));
-        fields.arg(&keys.state).arg(hot::endpoint_state::CIRCUIT).arg(hot::endpoint_state::GATE);
-        owners.arg(&keys.owners);
-        let (fields, owners) = futures::join!(self.link.ask("trouble", &fields), self.link.ask("trouble", &owners));
-        let (circuit, gate): (Option<String>, Option<String>) = fields?;
-        let owners: u8 = owners?;
-        let texts = [(hot::endpoint_state::CIRCUIT, circuit), (hot::endpoint_state::GATE, gate)];
+        let (mut fields, mut settings) = (redis::cmd("HMGET"), redis::cmd("EXISTS"));
+        fields.arg(&keys.state).arg(hot::endpoint_state::CIRCUIT).arg(hot::endpoint_state::COOLDOWN);
+        settings.arg(&keys.settings);
+        let (fields, settings) =
+            futures::join!(self.link.ask("trouble", &fields), self.link.ask("trouble", &settings));
+        let (circuit, cooldown): (Option<String>, Option<String>) = fields?;
+        let settings: u8 = settings?;
+        let texts = [(hot::endpoint_state::CIRCUIT, circuit), (hot::endpoint_state::COOLDOWN, cooldown)];
         let found = texts.iter().filter_map(|(field, text)| text.as_deref().map(|text| (*field, text)));
         let state = hot::endpoint_state::decode(found).unwrap_or_default();
-        Ok(owners == 1 || !state.is_normal())
+        Ok(settings == 1 || !state.is_normal())
     }
 
     /// Lists endpoints that are in trouble and takes the others off. A failure is mended by the next reader.
@@ -60,34 +61,34 @@ impl RedisStore {
     /// Looks, writes what was seen, and looks again: until nobody has changed it in between.
     async fn list_as_it_is(&self, hash: &EndpointHash) -> Result<bool, Fault> {
         self.link.trip();
-        let mut troubled = self.is_troubled(hash).await?;
+        let mut unhealthy = self.is_unhealthy(hash).await?;
         for _ in 0..LOOKS_MAX {
             self.link.trip();
-            if troubled {
+            if unhealthy {
                 self.list(std::slice::from_ref(hash)).await?;
             } else {
                 self.unlist(hash).await?;
             }
             self.link.trip();
-            let seen = self.is_troubled(hash).await?;
-            if seen == troubled {
+            let seen = self.is_unhealthy(hash).await?;
+            if seen == unhealthy {
                 break;
             }
-            troubled = seen;
+            unhealthy = seen;
         }
-        Ok(troubled)
+        Ok(unhealthy)
     }
 
     /// Of listed endpoints, those that are in trouble; the others are taken off the listing.
-    pub(super) async fn still_troubled(&self, listed: Vec<EndpointHash>) -> Result<Vec<EndpointHash>, Fault> {
+    pub(super) async fn still_unhealthy(&self, listed: Vec<EndpointHash>) -> Result<Vec<EndpointHash>, Fault> {
         self.link.trip();
-        let seen = in_order(listed.iter().map(|hash| self.is_troubled(hash)).collect()).await?;
-        let mut troubled = Vec::new();
+        let seen = in_order(listed.iter().map(|hash| self.is_unhealthy(hash)).collect()).await?;
+        let mut unhealthy = Vec::new();
         for (hash, seen) in listed.into_iter().zip(seen) {
             if seen || self.list_as_it_is(&hash).await? {
-                troubled.push(hash);
+                unhealthy.push(hash);
             }
         }
-        Ok(troubled)
+        Ok(unhealthy)
     }
 }

@@ -1,9 +1,9 @@
 //! What becomes of the webhook, and when.
 
 use super::*;
+use crate::cooldown::RETRY_AFTER_MAX;
 use crate::effect::Effect;
 use crate::entropy::Entropy;
-use crate::gate::RETRY_AFTER_MAX;
 use crate::lane::{Lane, LanePolicy};
 use crate::record::{Record, Waiting};
 use crate::release_window::{COHORT_STEP, ReleasePolicy};
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const RETRYABLE: [u16; 6] = [408, 429, 500, 502, 503, 599];
 
 #[test]
-fn every_status_has_a_fate() {
+fn every_status_has_a_disposition() {
     for status in 100..=599 {
         let expected = match status {
             200..=299 => "delivered",
@@ -22,11 +22,11 @@ fn every_status_has_a_fate() {
         };
         for scene in [Scene::new(), Scene::slow()] {
             let request = Request::new(scene.attempt(4, 5), answered(status));
-            assert_eq!(code(request.fate()), expected, "{status}");
+            assert_eq!(code(request.disposition()), expected, "{status}");
         }
         let last = if expected == "retried" { "exhausted" } else { expected };
         let request = Request::new(Scene::new().attempt(5, 5), answered(status));
-        assert_eq!(code(request.fate()), last, "DL-2: {status} at the last attempt");
+        assert_eq!(code(request.disposition()), last, "DL-2: {status} at the last attempt");
     }
 }
 
@@ -36,24 +36,28 @@ fn a_webhook_may_wish_a_status_retried_but_not_a_success() {
         let mut scene = Scene::new();
         scene.webhook().retry_on_status = vec![status];
         let expected = if (200..300).contains(&status) { "delivered" } else { "retried" };
-        assert_eq!(code(Request::new(scene, answered(status)).fate()), expected, "{status}");
+        assert_eq!(code(Request::new(scene, answered(status)).disposition()), expected, "{status}");
     }
 }
 
 #[test]
-fn every_failure_has_a_fate() {
+fn every_failure_has_a_disposition() {
     for kind in RECOVERABLE {
         let fast = if kind == FailureKind::Timeout { "moved" } else { "retried" };
-        assert_eq!(code(Request::new(Scene::new(), failed(kind)).fate()), fast, "{kind:?}");
-        assert_eq!(code(Request::new(Scene::slow(), failed(kind)).fate()), "retried", "{kind:?}");
+        assert_eq!(code(Request::new(Scene::new(), failed(kind)).disposition()), fast, "{kind:?}");
+        assert_eq!(code(Request::new(Scene::slow(), failed(kind)).disposition()), "retried", "{kind:?}");
         for scene in [Scene::new(), Scene::slow()] {
-            assert_eq!(code(Request::new(scene.attempt(5, 5), failed(kind)).fate()), "exhausted", "DL-2: {kind:?}");
+            assert_eq!(
+                code(Request::new(scene.attempt(5, 5), failed(kind)).disposition()),
+                "exhausted",
+                "DL-2: {kind:?}"
+            );
         }
     }
     for (kind, reason) in
         [(FailureKind::AddressRefused, "address_refused"), (FailureKind::Unsendable, "unrecoverable")]
     {
-        assert_eq!(code(Request::new(Scene::new(), failed(kind)).fate()), reason);
+        assert_eq!(code(Request::new(Scene::new(), failed(kind)).disposition()), reason);
     }
 }
 
@@ -62,20 +66,22 @@ fn a_fast_lane_without_a_shorter_timeout_moves_nothing() {
     let mut scene = Scene::new();
     let timeout = Duration::from_secs(30);
     scene.policy.lanes = LanePolicy::new(timeout, timeout, 20.0).unwrap();
-    assert_eq!(code(Request::new(scene, failed(FailureKind::Timeout)).fate()), "retried");
+    assert_eq!(code(Request::new(scene, failed(FailureKind::Timeout)).disposition()), "retried");
 }
 
 #[test]
 fn a_failed_circuit_probe_is_repeated_when_the_circuit_recovers() {
-    let probes = Probes { circuit: true, gate: false };
+    let probes = Probes { circuit: true, cooldown: false };
     let request = Request::new(Scene::new(), answered(500)).probing(probes);
     let recovers_at = request.ended_at.plus(Duration::from_mins(5));
-    assert_eq!(request.fate(), Fate::Retried(recovers_at));
+    assert_eq!(request.disposition(), Disposition::Retried(recovers_at));
     let scene = Scene::new().attempt(11, 20);
-    let Fate::Retried(at) = Request::new(scene, answered(500)).probing(probes).fate() else { panic!("not retried") };
+    let Disposition::Retried(at) = Request::new(scene, answered(500)).probing(probes).disposition() else {
+        panic!("not retried")
+    };
     assert!(at > recovers_at, "the backoff is longer");
     let rested = Request::new(Scene::new(), resting(503, Duration::from_secs(20))).probing(probes);
-    let Fate::Retried(at) = rested.fate() else { panic!("not retried") };
+    let Disposition::Retried(at) = rested.disposition() else { panic!("not retried") };
     assert!(at < recovers_at, "who asks for rest is not broken");
 }
 
@@ -114,13 +120,13 @@ proptest! {
         scene.moment.entropy = Entropy::new(bits);
         scene.policy.release = ReleasePolicy::new(1.5, cohorts).unwrap();
         let request = Request::new(scene.clone(), resting(RETRYABLE[pick], asked));
-        let gate = scene.policy.release.gate(asked, request.ended_at);
-        prop_assert_eq!(request.finished().report().gate, Some(gate));
-        let Fate::Retried(at) = request.fate() else { panic!("not retried") };
+        let cooldown = scene.policy.release.cooldown(asked, request.ended_at);
+        prop_assert_eq!(request.finished().report().cooldown, Some(cooldown));
+        let Disposition::Retried(at) = request.disposition() else { panic!("not retried") };
         prop_assert!(at >= request.ended_at.plus(asked.min(RETRY_AFTER_MAX)), "a floor");
         let latest_backoff = request.ended_at.plus(scene.policy.retry.bounds(attempt).1);
         let last_cohort = COHORT_STEP * cohorts.saturating_sub(1);
-        prop_assert!(at <= gate.window_end.plus(last_cohort).max(latest_backoff), "a window");
+        prop_assert!(at <= cooldown.window_end.plus(last_cohort).max(latest_backoff), "a window");
     }
 
     #[test]
@@ -129,7 +135,7 @@ proptest! {
         scene.moment.entropy = Entropy::new(bits);
         let request = Request::new(scene.clone(), answered(RETRYABLE[pick]));
         let delay = scene.policy.retry.delay(attempt, Entropy::new(bits));
-        prop_assert_eq!(request.fate(), Fate::Retried(request.ended_at.plus(delay)));
+        prop_assert_eq!(request.disposition(), Disposition::Retried(request.ended_at.plus(delay)));
     }
 
     #[test]
@@ -139,14 +145,14 @@ proptest! {
         let attempt = used % max + 1;
         let mut scene = if slow { Scene::slow() } else { Scene::new() }.attempt(attempt, max);
         scene.webhook().retry_on_status = vec![wished];
-        let Settled { fate, effects } = Request::new(scene.clone(), outcome).settle();
-        let terminal = matches!(fate, Fate::Delivered | Fate::DeadLettered(_));
+        let Settled { disposition, effects } = Request::new(scene.clone(), outcome).settle();
+        let terminal = matches!(disposition, Disposition::Delivered | Disposition::DeadLettered(_));
         let following = following(&effects);
         prop_assert_eq!(following.is_empty(), terminal, "DL-1: what is not over goes on");
         prop_assert!(terminal || attempt < max);
         for (number, next) in following {
             prop_assert_eq!((number, next), (scene.dispatch.number + 1, attempt + 1));
         }
-        prop_assert!(fate != Fate::MovedToSlowLane || scene.moment.lane == Lane::Fast);
+        prop_assert!(disposition != Disposition::MovedToSlowLane || scene.moment.lane == Lane::Fast);
     }
 }

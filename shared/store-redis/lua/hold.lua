@@ -1,7 +1,7 @@
--- Puts webhooks into one tenant's parked list of an endpoint; a later dispatch stays.
--- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:owners (set)  3 {ep:<hash>}:parked:<config_id> (hash: id -> value)
+-- Puts webhooks into one tenant's held list of an endpoint; a later dispatch stays.
+-- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:settings (set)  3 {ep:<hash>}:held:<config_id> (hash: id -> value)
 -- ARGV  1 config id  2 URL, then for each webhook: id, value ("<dispatch> " and compressed bytes)
--- Reply 1 when the set of owners that matter is newly not empty; else 0.
+-- Reply 1 when the set of settings that matter is newly not empty; else 0.
 -- Atomic: an earlier dispatch must not replace a later one that comes in between, and the set knows of the list.
 local before = redis.call('EXISTS', KEYS[2])
 local function number(value)

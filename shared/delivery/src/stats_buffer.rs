@@ -13,14 +13,14 @@ use crate::ports::time::Clock;
 
 /// What was counted and not written yet.
 #[derive(Default)]
-pub struct StatsTally {
+pub struct StatsBuffer {
     hours: Mutex<BTreeMap<Hour, HourlyStats>>,
     store: Option<Arc<dyn Stats>>,
 }
 
-impl std::fmt::Debug for StatsTally {
+impl std::fmt::Debug for StatsBuffer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("StatsTally").finish_non_exhaustive()
+        formatter.debug_struct("StatsBuffer").finish_non_exhaustive()
     }
 }
 
@@ -29,7 +29,7 @@ pub const fn hour_of(at: Timestamp) -> Hour {
     Hour(at.as_secs() / 3600)
 }
 
-impl StatsTally {
+impl StatsBuffer {
     /// A tally that is written to `store`.
     pub fn new(store: Arc<dyn Stats>) -> Self {
         Self { hours: Mutex::default(), store: Some(store) }
@@ -61,9 +61,9 @@ impl StatsTally {
         }
     }
 
-    /// Writes what was counted, for as long as `patience`: what is not written then is lost. For invocations, which end.
-    pub async fn flush_within(&self, clock: &dyn Clock, patience: Duration) {
-        drop(select(pin!(self.flush()), clock.sleep(patience)).await);
+    /// Writes what was counted, for as long as `timeout`: what is not written then is lost. For invocations, which end.
+    pub async fn flush_within(&self, clock: &dyn Clock, timeout: Duration) {
+        drop(select(pin!(self.flush()), clock.sleep(timeout)).await);
     }
 
     fn with(&self, now: Timestamp, add: impl FnOnce(&mut HourlyStats)) {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use domain::{ConfigId, EndpointHash, OwnerDecision, OwnerState};
+use domain::{ConfigId, EndpointHash, EndpointSetting, SettingDecision};
 use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
@@ -11,13 +11,13 @@ use crate::time::Time;
 use crate::unreadable::Unreadable;
 
 /// How the keys of decisions begin, and of nothing else.
-pub(super) const KEY_PREFIX: &[u8] = b"owner/";
+pub(super) const KEY_PREFIX: &[u8] = b"setting/";
 
 const ROOM: usize = 256;
 
 /// The fields, in the order of writing.
 #[derive(Serialize, Deserialize)]
-struct OwnerValue<'a> {
+struct SettingValue<'a> {
     v: Version,
     #[serde(borrow)]
     config_id: Cow<'a, str>,
@@ -29,8 +29,8 @@ struct OwnerValue<'a> {
 }
 
 /// Writes a value.
-pub(super) fn encode(decision: &OwnerDecision) -> Vec<u8> {
-    let value = OwnerValue {
+pub(super) fn encode(decision: &SettingDecision) -> Vec<u8> {
+    let value = SettingValue {
         v: Version,
         config_id: decision.config_id.as_str().into(),
         endpoint_hash: decision.endpoint.as_str().into(),
@@ -41,13 +41,13 @@ pub(super) fn encode(decision: &OwnerDecision) -> Vec<u8> {
 }
 
 /// Reads a value.
-pub(super) fn decode(bytes: &[u8]) -> Result<OwnerDecision, Unreadable> {
-    let value: OwnerValue<'_> = json::read(bytes)?;
-    Ok(OwnerDecision {
+pub(super) fn decode(bytes: &[u8]) -> Result<SettingDecision, Unreadable> {
+    let value: SettingValue<'_> = json::read(bytes)?;
+    Ok(SettingDecision {
         endpoint: EndpointHash::parse(&value.endpoint_hash)
             .map_err(|error| Unreadable::of("endpoint_hash", error))?,
         config_id: ConfigId::parse(&value.config_id).map_err(|error| Unreadable::of("config_id", error))?,
-        state: OwnerState::read(&value.state)?,
+        state: EndpointSetting::read(&value.state)?,
         decided_at: value.decided_at.0,
     })
 }

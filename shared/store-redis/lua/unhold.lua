@@ -1,9 +1,9 @@
--- Takes webhooks up to a dispatch out of one tenant's parked list of an endpoint.
--- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:owners (set)
---       3 {ep:<hash>}:owner:<config_id>  4 {ep:<hash>}:parked:<config_id> (hash: id -> value)
+-- Takes webhooks up to a dispatch out of one tenant's held list of an endpoint.
+-- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:settings (set)
+--       3 {ep:<hash>}:setting:<config_id>  4 {ep:<hash>}:held:<config_id> (hash: id -> value)
 -- ARGV  1 config id  2 idle time to live, ms, then for each webhook: id, dispatch
--- Reply 1 when the set of owners that matter is newly empty; else 0.
--- Atomic: a later dispatch that is parked in between must stay, and the set knows when the list is empty.
+-- Reply 1 when the set of settings that matter is newly empty; else 0.
+-- Atomic: a later dispatch that is held in between must stay, and the set knows when the list is empty.
 if redis.call('EXISTS', KEYS[4]) == 0 then
   return 0
 end
@@ -22,6 +22,6 @@ if redis.call('EXISTS', KEYS[2]) == 1 then
   return 0
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-local ends = string.match(redis.call('HGET', KEYS[1], 'gate') or '', '^%d+ (%d+) ')
-if ends then redis.call('PEXPIREAT', KEYS[1], ends, 'GT') end -- a gate is not forgotten before its window ends
+local ends = string.match(redis.call('HGET', KEYS[1], 'cooldown') or '', '^%d+ (%d+) ')
+if ends then redis.call('PEXPIREAT', KEYS[1], ends, 'GT') end -- a cooldown is not forgotten before its window ends
 return 1

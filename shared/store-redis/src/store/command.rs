@@ -4,8 +4,8 @@ use std::io;
 
 use delivery::{Fault, FaultKind};
 use domain::{
-    ATTEMPTS_KEPT, ConfigId, DeadLetterEntry, EndpointHash, EndpointState, Leases, OwnerDecision, Phase, Settlement,
-    Status, Waiting, WebhookId,
+    ATTEMPTS_KEPT, ConfigId, DeadLetterEntry, EndpointHash, EndpointState, Leases, Phase, SettingDecision,
+    Settlement, Status, Waiting, WebhookId,
 };
 use redis::{Cmd, Value};
 use wire::hot;
@@ -14,12 +14,12 @@ use crate::fault;
 use crate::link::{read, together};
 use crate::packed::pack;
 use crate::scripts::{
-    CREATE, Call, DEAD_MARK, DEAD_PUT, DECIDE, PARK, REPORT, SCHEDULE, SETTLE, TOKEN_BACK, UNCLAIM, UNPARK,
+    CREATE, Call, DEAD_MARK, DEAD_PUT, DECIDE, HOLD, REPORT, SCHEDULE, SETTLE, TOKEN_BACK, UNCLAIM, UNHOLD,
     UNSCHEDULE,
 };
+use crate::store::acquire::pace_us;
 use crate::store::batch::{Batch, Reported, WebhookWrite};
 use crate::store::folded::Folded;
-use crate::store::open::pace_us;
 use crate::store::replies::{self, Fields};
 use crate::store::{RedisStore, ms};
 
@@ -32,74 +32,74 @@ const CHUNK_BYTES_MAX: usize = 256 << 10;
 type Chunk = Vec<(Waiting, Vec<u8>)>;
 
 /// One thing to send.
-pub(super) enum Errand {
+pub(super) enum Command {
     /// A script, and what its reply tells.
-    Call(Call, Tells),
+    Call(Call, ReplyKind),
     /// A command whose reply tells nothing.
     Command(Cmd),
-    /// Lists endpoints as troubled.
+    /// Lists endpoints as unhealthy.
     List(Vec<EndpointHash>),
 }
 
 /// What the reply of a script tells.
-pub(super) enum Tells {
+pub(super) enum ReplyKind {
     /// Nothing.
     Nothing,
     /// Whether a first status was written; if something was known already, it is merged.
     Created(Box<Settlement>),
     /// An endpoint's state.
     State(EndpointHash),
-    /// Whether the owners' part of an endpoint's trouble came or went.
-    Owners(EndpointHash),
+    /// Whether the settings' part of an endpoint's trouble came or went.
+    Settings(EndpointHash),
 }
 
 /// What a reply tells.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Reply {
     /// An endpoint's state after a report.
     pub(super) state: Option<EndpointState>,
     /// An endpoint whose trouble came or went.
-    pub(super) turned: Option<EndpointHash>,
+    pub(super) changed: Option<EndpointHash>,
 }
 
 impl RedisStore {
     /// Everything that a batch sends. What shares a shard or a list goes in its order.
-    pub(super) fn errands(&self, mut batch: Batch) -> Result<Vec<Errand>, Fault> {
-        batch.join_releases();
-        let mut errands = Vec::new();
-        if !batch.troubled.is_empty() {
-            errands.push(Errand::List(batch.troubled.into_iter().collect()));
+    pub(super) fn commands(&self, mut batch: Batch) -> Result<Vec<Command>, Fault> {
+        batch.join_given_back();
+        let mut commands = Vec::new();
+        if !batch.unhealthy.is_empty() {
+            commands.push(Command::List(batch.unhealthy.into_iter().collect()));
         }
-        errands.extend(batch.webhooks.into_iter().map(|write| self.webhook(write)));
-        let gates = batch.gates.into_values().map(|report| Reported { report, holder: None });
-        errands.extend(batch.reports.into_iter().chain(gates).map(|reported| self.report(&reported)));
-        errands.extend(batch.releases.iter().flat_map(|leases| self.release(leases)));
-        errands.extend(batch.decisions.iter().map(|decision| self.decide(decision)));
+        commands.extend(batch.webhooks.into_iter().map(|write| self.webhook(write)));
+        let cooldowns = batch.cooldowns.into_values().map(|report| Reported { report, holder: None });
+        commands.extend(batch.reports.into_iter().chain(cooldowns).map(|reported| self.report(&reported)));
+        commands.extend(batch.releases.iter().flat_map(|leases| self.release(leases)));
+        commands.extend(batch.decisions.iter().map(|decision| self.decide(decision)));
         for (shard, folded) in batch.due {
-            self.reschedule(shard, folded, &mut errands).map_err(unpackable)?;
+            self.reschedule(shard, folded, &mut commands).map_err(unpackable)?;
         }
-        for ((hash, config), folded) in batch.parked {
-            self.repark((&hash, &config), folded, &mut errands).map_err(unpackable)?;
+        for ((hash, config), folded) in batch.held {
+            self.rehold((&hash, &config), folded, &mut commands).map_err(unpackable)?;
         }
         for (config, entries) in batch.dead {
-            self.bury(&config, &entries, &mut errands);
+            self.bury(&config, &entries, &mut commands);
         }
-        Ok(errands)
+        Ok(commands)
     }
 
-    /// Does errands, all of them together.
-    pub(super) async fn run(&self, errands: Vec<Errand>) -> Vec<Result<Told, Fault>> {
+    /// Does commands, all of them together.
+    pub(super) async fn run(&self, commands: Vec<Command>) -> Vec<Result<Reply, Fault>> {
         let (mut calls, mut tells, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for errand in errands {
-            match errand {
-                Errand::Call(call, tell) => {
+        for command in commands {
+            match command {
+                Command::Call(call, tell) => {
                     calls.push(call);
                     tells.push(tell);
                 }
-                Errand::Command(_) | Errand::List(_) => others.push(errand),
+                Command::Command(_) | Command::List(_) => others.push(command),
             }
         }
-        let others = together(others.into_iter().map(|errand| self.run_alone(errand)).collect());
+        let others = together(others.into_iter().map(|command| self.run_alone(command)).collect());
         let (replies, mut told) = futures::join!(self.link.call_all(calls), others);
         for (reply, tell) in replies.into_iter().zip(tells) {
             told.push(self.told(reply, tell).await);
@@ -107,53 +107,53 @@ impl RedisStore {
         told
     }
 
-    async fn run_alone(&self, errand: Errand) -> Result<Told, Fault> {
-        match errand {
-            Errand::Call(call, tell) => self.told(self.link.call(call).await, tell).await,
-            Errand::Command(cmd) => self.link.ask::<Value>("release", &cmd).await.map(|_| Told::default()),
-            Errand::List(hashes) => self.list(&hashes).await.map(|()| Told::default()),
+    async fn run_alone(&self, command: Command) -> Result<Reply, Fault> {
+        match command {
+            Command::Call(call, tell) => self.told(self.link.call(call).await, tell).await,
+            Command::Command(cmd) => self.link.ask::<Value>("release", &cmd).await.map(|_| Reply::default()),
+            Command::List(hashes) => self.list(&hashes).await.map(|()| Reply::default()),
         }
     }
 
-    async fn told(&self, reply: Result<Value, Fault>, tells: Tells) -> Result<Told, Fault> {
+    async fn told(&self, reply: Result<Value, Fault>, tells: ReplyKind) -> Result<Reply, Fault> {
         match tells {
-            Tells::Nothing => reply.map(|_| Told::default()),
-            Tells::Created(settlement) => {
+            ReplyKind::Nothing => reply.map(|_| Reply::default()),
+            ReplyKind::Created(settlement) => {
                 let created: u8 = read(CREATE.name, reply)?;
                 if created == 0 {
                     self.link.call::<Value>(self.settle(&settlement)).await?;
                 }
-                Ok(Told::default())
+                Ok(Reply::default())
             }
-            Tells::Owners(hash) => {
-                let turned: u8 = read("owners", reply)?;
-                Ok(Told { turned: (turned == 1).then_some(hash), state: None })
+            ReplyKind::Settings(hash) => {
+                let changed: u8 = read("settings", reply)?;
+                Ok(Reply { changed: (changed == 1).then_some(hash), state: None })
             }
-            Tells::State(hash) => {
+            ReplyKind::State(hash) => {
                 let reply: Vec<Value> = read(REPORT.name, reply)?;
-                let [turned, fields] = <[Value; 2]>::try_from(reply).unwrap_or([Value::Nil, Value::Nil]);
+                let [changed, fields] = <[Value; 2]>::try_from(reply).unwrap_or([Value::Nil, Value::Nil]);
                 if fields == Value::Nil {
-                    return Ok(Told::default());
+                    return Ok(Reply::default());
                 }
                 let fields: Fields = redis::from_redis_value(fields).map_err(fault::unexpected(REPORT.name))?;
-                Ok(Told {
-                    turned: (turned == Value::Int(1)).then_some(hash),
+                Ok(Reply {
+                    changed: (changed == Value::Int(1)).then_some(hash),
                     state: Some(replies::endpoint(&fields)),
                 })
             }
         }
     }
 
-    fn webhook(&self, write: WebhookWrite) -> Errand {
+    fn webhook(&self, write: WebhookWrite) -> Command {
         match write {
             WebhookWrite::Settle(settlement) if is_first(&settlement) => {
                 let status = &settlement.status;
                 let call = CREATE.on(&[&self.keys.webhook(&status.id)]).arg(hot::status::encode(status));
-                Errand::Call(call.arg(ms(self.retention.webhook)), Tells::Created(Box::new(settlement)))
+                Command::Call(call.arg(ms(self.retention.webhook)), ReplyKind::Created(Box::new(settlement)))
             }
-            WebhookWrite::Settle(settlement) => Errand::Call(self.settle(&settlement), Tells::Nothing),
+            WebhookWrite::Settle(settlement) => Command::Call(self.settle(&settlement), ReplyKind::Nothing),
             WebhookWrite::Unclaim(id, fence) => {
-                Errand::Call(UNCLAIM.on(&[&self.keys.webhook(&id)]).arg(fence.0), Tells::Nothing)
+                Command::Call(UNCLAIM.on(&[&self.keys.webhook(&id)]).arg(fence.0), ReplyKind::Nothing)
             }
         }
     }
@@ -175,36 +175,36 @@ impl RedisStore {
         }
     }
 
-    fn report(&self, reported: &Reported) -> Errand {
+    fn report(&self, reported: &Reported) -> Command {
         let report = &reported.report;
         let hash = report.endpoint.hash();
         let keys = self.keys.endpoint(hash);
         let call = REPORT
-            .on(&[&keys.state, &keys.inflight, &keys.owners])
+            .on(&[&keys.state, &keys.inflight, &keys.settings])
             .arg(report.bucket.as_ms())
             .arg(report.tally.failures)
             .arg(report.tally.successes)
             .arg(report.tally.slow)
             .arg(report.keep_since.as_ms())
-            .arg(report.gate.map(hot::gate::encode).unwrap_or_default())
+            .arg(report.cooldown.map(hot::cooldown::encode).unwrap_or_default())
             .arg(report.endpoint.url())
             .arg(ms(self.retention.endpoint))
             .arg(reported.holder.as_deref().unwrap_or_default());
-        Errand::Call(call, Tells::State(hash.clone()))
+        Command::Call(call, ReplyKind::State(hash.clone()))
     }
 
-    fn release(&self, leases: &Leases) -> Vec<Errand> {
+    fn release(&self, leases: &Leases) -> Vec<Command> {
         let keys = self.keys.endpoint(leases.endpoint.hash());
         let zrem = |key: &str| {
             let mut cmd = redis::cmd("ZREM");
             cmd.arg(key).arg(&leases.holder);
-            Errand::Command(cmd)
+            Command::Command(cmd)
         };
         let held = if leases.on_endpoint { leases.holder.as_str() } else { "" };
         let on_endpoint = match leases.unused_token {
             Some(pace) => {
                 let call = TOKEN_BACK.on(&[&keys.state, &keys.inflight]).arg(held).arg(pace_us(pace).0);
-                Some(Errand::Call(call, Tells::Nothing))
+                Some(Command::Call(call, ReplyKind::Nothing))
             }
             None => leases.on_endpoint.then(|| zrem(&keys.inflight)),
         };
@@ -212,78 +212,78 @@ impl RedisStore {
         [on_endpoint, on_domain].into_iter().flatten().collect()
     }
 
-    fn decide(&self, decision: &OwnerDecision) -> Errand {
+    fn decide(&self, decision: &SettingDecision) -> Command {
         let (hash, config) = (&decision.endpoint, &decision.config_id);
-        let line = hot::owner::encode(decision.state, decision.decided_at);
+        let line = hot::setting::encode(decision.state, decision.decided_at);
         let words: Vec<_> = line.split(' ').collect();
         let call = DECIDE
-            .on(&self.owner_keys(hash, config).each_ref().map(String::as_str))
+            .on(&self.setting_keys(hash, config).each_ref().map(String::as_str))
             .arg(config.as_str())
             .arg(words)
             .arg(ms(self.retention.endpoint));
-        Errand::Call(call, Tells::Owners(hash.clone()))
+        Command::Call(call, ReplyKind::Settings(hash.clone()))
     }
 
-    fn owner_keys(&self, hash: &EndpointHash, config: &ConfigId) -> [String; 4] {
+    fn setting_keys(&self, hash: &EndpointHash, config: &ConfigId) -> [String; 4] {
         let keys = self.keys.endpoint(hash);
-        [keys.state, keys.owners, self.keys.owner(hash, config), self.keys.parked(hash, config)]
+        [keys.state, keys.settings, self.keys.setting(hash, config), self.keys.held(hash, config)]
     }
 
-    fn reschedule(&self, shard: u8, folded: Folded, errands: &mut Vec<Errand>) -> io::Result<()> {
+    fn reschedule(&self, shard: u8, folded: Folded, commands: &mut Vec<Command>) -> io::Result<()> {
         let keys = self.keys.due(shard);
         let keys = [keys.at.as_str(), &keys.records, &keys.leases];
         let (out, put) = folded.parts();
-        errands.extend(
-            out.chunks(CHUNK_MAX).map(|some| Errand::Call(through(UNSCHEDULE.on(&keys), some), Tells::Nothing)),
+        commands.extend(
+            out.chunks(CHUNK_MAX).map(|some| Command::Call(through(UNSCHEDULE.on(&keys), some), ReplyKind::Nothing)),
         );
         for some in chunks(put)? {
             let mut call = SCHEDULE.on(&keys);
             for (waiting, packed) in some {
                 call = call.arg(waiting.dispatch.webhook.id.as_str()).arg(waiting.due.as_ms()).arg(packed);
             }
-            errands.push(Errand::Call(call, Tells::Nothing));
+            commands.push(Command::Call(call, ReplyKind::Nothing));
         }
         Ok(())
     }
 
-    fn repark(
+    fn rehold(
         &self,
         (hash, config): (&EndpointHash, &ConfigId),
         folded: Folded,
-        errands: &mut Vec<Errand>,
+        commands: &mut Vec<Command>,
     ) -> io::Result<()> {
-        let [state, owners, owner, parked] = self.owner_keys(hash, config);
+        let [state, settings, setting, held] = self.setting_keys(hash, config);
         let (out, put) = folded.parts();
         for some in out.chunks(CHUNK_MAX) {
-            let call = UNPARK.on(&[&state, &owners, &owner, &parked]).arg(config.as_str());
+            let call = UNHOLD.on(&[&state, &settings, &setting, &held]).arg(config.as_str());
             let call = through(call.arg(ms(self.retention.endpoint)), some);
-            errands.push(Errand::Call(call, Tells::Owners(hash.clone())));
+            commands.push(Command::Call(call, ReplyKind::Settings(hash.clone())));
         }
         for some in chunks(put)? {
             let url = some.first().map(|(waiting, _)| waiting.dispatch.webhook.endpoint.url().to_owned());
-            let mut call = PARK.on(&[&state, &owners, &parked]).arg(config.as_str()).arg(url.unwrap_or_default());
+            let mut call = HOLD.on(&[&state, &settings, &held]).arg(config.as_str()).arg(url.unwrap_or_default());
             for (waiting, packed) in some {
                 call = call.arg(waiting.dispatch.webhook.id.as_str()).arg(packed);
             }
-            errands.push(Errand::Call(call, Tells::Owners(hash.clone())));
+            commands.push(Command::Call(call, ReplyKind::Settings(hash.clone())));
         }
         Ok(())
     }
 
-    fn bury(&self, config: &ConfigId, entries: &[DeadLetterEntry], errands: &mut Vec<Errand>) {
+    fn bury(&self, config: &ConfigId, entries: &[DeadLetterEntry], commands: &mut Vec<Command>) {
         let mut cmd = redis::cmd("SADD");
         cmd.arg(self.keys.dead_configs()).arg(config.as_str());
-        errands.push(Errand::Command(cmd));
+        commands.push(Command::Command(cmd));
         for some in entries.chunks(CHUNK_MAX) {
             let call = DEAD_PUT.on(&[&self.keys.dead_at(config), &self.keys.dead_ids(config)]);
             let call = some.iter().fold(call.arg(ms(self.retention.dead_letters)), |call, entry| {
                 call.arg(entry.id.as_str()).arg(entry.at.as_ms()).arg(hot::dead_letter::encode(entry))
             });
-            errands.push(Errand::Call(call, Tells::Nothing));
+            commands.push(Command::Call(call, ReplyKind::Nothing));
         }
-        errands.extend(entries.iter().map(|entry| {
+        commands.extend(entries.iter().map(|entry| {
             let call = DEAD_MARK.on(&[&self.keys.webhook(&entry.id)]).arg(config.as_str());
-            Errand::Call(call.arg(ms(self.retention.dead_letters)), Tells::Nothing)
+            Command::Call(call.arg(ms(self.retention.dead_letters)), ReplyKind::Nothing)
         }));
     }
 }

@@ -14,7 +14,7 @@ use crate::ports::log::LogRecord;
 /// Contract: of one key at most `per_key` are taken and not done; they are taken in the order in which they were added,
 /// and so are the keys.
 #[derive(Debug)]
-pub struct Turns {
+pub struct KeyedQueue {
     per_key: usize,
     keys: BTreeMap<Key, Queue>,
     /// A key stands here once for each of its records.
@@ -45,8 +45,8 @@ impl Key {
     }
 }
 
-impl Turns {
-    /// Turns in which at most `per_key` records of a key are taken at once. 0 counts as 1, which keeps their order.
+impl KeyedQueue {
+    /// KeyedQueue in which at most `per_key` records of a key are taken at once. 0 counts as 1, which keeps their order.
     pub fn new(per_key: usize) -> Self {
         Self { per_key: per_key.max(1), keys: BTreeMap::new(), ready: VecDeque::new() }
     }
@@ -117,13 +117,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_waits_for_nobody() {
-        let mut turns = Turns::new(0);
-        turns.add([record(7), record(8)]);
-        let (first, second) = (turns.take().unwrap(), turns.take().unwrap());
+        let mut queue = KeyedQueue::new(0);
+        queue.add([record(7), record(8)]);
+        let (first, second) = (queue.take().unwrap(), queue.take().unwrap());
         assert_eq!((first.1.position.offset, second.1.position.offset), (7, 8));
-        assert!(turns.take().is_none());
-        turns.failed(&first.0);
-        turns.done(&second.0);
-        assert!(turns.keys.is_empty() && turns.ready.is_empty(), "{turns:?}");
+        assert!(queue.take().is_none());
+        queue.failed(&first.0);
+        queue.done(&second.0);
+        assert!(queue.keys.is_empty() && queue.ready.is_empty(), "{queue:?}");
     }
 }
