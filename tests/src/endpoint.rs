@@ -196,6 +196,6 @@ impl Sender for Endpoints {
     async fn probe(&self, health_url: &Endpoint) -> Health {
         let behaviour = Arc::clone(&self.behaviour.lock());
         let reply = behaviour(health_url.url(), self.clock.now(), 0);
-        if reply.answer.is_some_and(|answer| answer.status == 200) { Health::Ready } else { Health::Busy }
+        if reply.answer.is_some_and(|answer| answer.status == 200) { Health::Good } else { Health::Bad }
     }
 }

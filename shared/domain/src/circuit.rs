@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::health::Health;
 use crate::policy_error::{PolicyError, broken};
 use crate::tally::{Bucket, Tally, recent};
 use crate::time::Timestamp;
@@ -57,17 +58,6 @@ pub enum CircuitAnswer {
     Wait(Timestamp),
 }
 
-/// What a finished request says about the endpoint's health.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Health {
-    /// It answered and can take work.
-    Good,
-    /// It failed.
-    Bad,
-    /// It asked for rest, which the cooldown takes care of, or was merely slower than the fast lane waits.
-    Neutral,
-}
-
 impl CircuitPolicy {
     /// Builds a policy.
     ///
@@ -107,6 +97,21 @@ impl CircuitPolicy {
         self.recovery_timeout
     }
 
+    /// Failures within the window that open a closed circuit, if they outnumber the successes.
+    pub const fn failure_threshold(&self) -> u32 {
+        self.failure_threshold
+    }
+
+    /// Probes in a row that must succeed before a half-open circuit closes.
+    pub const fn success_threshold(&self) -> u32 {
+        self.success_threshold
+    }
+
+    /// What was counted within the window since the circuit closed at `since`: the counts that open it.
+    pub fn counted(&self, since: Timestamp, buckets: &[Bucket], now: Timestamp) -> Tally {
+        recent(buckets, self.failure_window, since, now)
+    }
+
     /// What a circuit says at `now` to a request whose claim would end at `probe_until`.
     pub fn answer(&self, circuit: Circuit, now: Timestamp, probe_until: Timestamp) -> CircuitAnswer {
         let probe = |successes| CircuitAnswer::Probe(Circuit::HalfOpen { successes, probe_until: Some(probe_until) });
@@ -140,7 +145,7 @@ impl CircuitPolicy {
         let Circuit::Closed { since } = circuit else {
             return None;
         };
-        let Tally { failures, successes, .. } = recent(buckets, self.failure_window, since, now);
+        let Tally { failures, successes, .. } = self.counted(since, buckets, now);
         (failures >= self.failure_threshold && failures > successes).then_some(Circuit::Open { since: now })
     }
 }
@@ -157,5 +162,4 @@ impl Default for CircuitPolicy {
 }
 
 #[cfg(test)]
-#[path = "circuit/tests.rs"]
 mod tests;

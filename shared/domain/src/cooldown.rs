@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use crate::circuit::Health;
 use crate::entropy::Entropy;
+use crate::health::Health;
 use crate::time::Timestamp;
 
 /// The longest `Retry-After` that is honoured; longer ones count as this.

@@ -17,14 +17,11 @@ pub enum ReasonType {
     Gone,
     /// The address policy refuses to send there.
     AddressRefused,
-    /// The record on the topic could not be read.
-    Undecodable,
 }
 
 impl ReasonType {
     /// Every reason, for parsers and documents.
-    pub const ALL: [Self; 5] =
-        [Self::Exhausted, Self::Unrecoverable, Self::Gone, Self::AddressRefused, Self::Undecodable];
+    pub const ALL: [Self; 4] = [Self::Exhausted, Self::Unrecoverable, Self::Gone, Self::AddressRefused];
 
     /// The stable code of the reason.
     pub const fn code(self) -> &'static str {
@@ -33,7 +30,6 @@ impl ReasonType {
             Self::Unrecoverable => "unrecoverable",
             Self::Gone => "gone",
             Self::AddressRefused => "address_refused",
-            Self::Undecodable => "undecodable",
         }
     }
 
@@ -83,6 +79,11 @@ pub struct Undecodable {
     pub error: String,
     /// When it was found.
     pub at: Timestamp,
+}
+
+impl Undecodable {
+    /// The `reason_type` of its record. It is no [`ReasonType`]: what cannot be read names no tenant and is not indexed.
+    pub const REASON_TYPE: &str = "undecodable";
 }
 
 /// A record's place in its topic.

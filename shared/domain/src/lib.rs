@@ -14,6 +14,7 @@ mod endpoint;
 mod entropy;
 mod facts;
 mod header;
+mod health;
 mod id;
 mod lane;
 mod outcome;
@@ -23,6 +24,8 @@ mod rebuild;
 mod record;
 mod release;
 mod release_window;
+mod replay;
+mod resume;
 mod retry;
 #[cfg(test)]
 mod samples;
@@ -37,11 +40,11 @@ mod trace;
 mod webhook;
 
 pub use admit::{Admission, Probes, Redeliver, SendPlan, admit, admit_effects, compensate};
-pub use circuit::{Circuit, CircuitAnswer, CircuitPolicy, Health};
+pub use circuit::{Circuit, CircuitAnswer, CircuitPolicy};
 pub use claim::{ClaimFact, ClaimHolder, ClaimRequest, ClaimState, Duplicate, Fence};
 pub use cooldown::{Cooldown, CooldownAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD, RETRY_AFTER_MAX};
 pub use dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType, Undecodable};
-pub use effect::{Effect, EndpointReport, EndpointState, Leases, Settlement, Transition, Write};
+pub use effect::{Effect, EndpointReport, EndpointState, Leases, Settlement, Transition, Trip, Write};
 pub use endpoint::{Endpoint, EndpointError, URL_BYTES_MAX};
 pub use entropy::Entropy;
 pub use facts::{Facts, LeaseFact, Memory, Moment, Situation, lease_holder};
@@ -49,6 +52,7 @@ pub use header::{
     HEADER_BYTES_MAX, HEADERS_MAX, Header, HeaderError, HeaderReason, SealedHeader, check_headers,
     check_headers_total,
 };
+pub use health::{Health, HealthUrls, health_answered, health_url_to_ask};
 pub use id::{ConfigId, EndpointHash, IdError, WebhookId};
 pub use lane::{Lane, LanePolicy, Pace, SETTLE_MARGIN, Token, Tokens};
 pub use outcome::{Answer, EXCERPT_BYTES_MAX, FailureKind, Outcome, Verdict};
@@ -58,9 +62,11 @@ pub use rebuild::{Cooldowns, index_entry, rebuild};
 pub use record::{DeliveryResult, Record, Topic, WaitReason, Waiting};
 pub use release::release;
 pub use release_window::{COHORT_STEP, ReleasePolicy};
+pub use replay::{Replay, ReplayFacts, replay, replay_effects};
+pub use resume::resume;
 pub use retry::RetryPolicy;
 pub use secret::{Sealed, Secret};
-pub use setting::{EndpointSetting, SettingDecision};
+pub use setting::{EndpointSetting, SettingDecision, decide};
 pub use settle::{Disposition, Finished, Settled, follow_up, settle, superseded};
 pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, SigningKey};
 pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};

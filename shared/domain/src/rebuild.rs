@@ -82,7 +82,7 @@ fn waiting_status(waiting: &Waiting) -> Status {
     let webhook = &dispatch.webhook;
     let settled = dispatch.number.saturating_sub(1);
     Status {
-        life: dispatch.replayed_from,
+        replayed_from: dispatch.replayed_from,
         phase: if waiting.reason.is_held() { Phase::Held } else { Phase::Waiting },
         attempts: dispatch.attempt.saturating_sub(1),
         next: Some(Next { due: waiting.due, attempt: dispatch.attempt }),

@@ -26,8 +26,6 @@ pub enum WaitReason {
     Pace,
     /// Somebody else holds the claim on the same dispatch.
     Claimed,
-    /// The invocation's time would not have sufficed.
-    NoTime,
     /// Its owner paused the endpoint.
     Paused,
     /// Its owner, or a 410, disabled the endpoint.
@@ -44,21 +42,19 @@ impl WaitReason {
             Self::Busy => "busy",
             Self::Pace => "pace",
             Self::Claimed => "claimed",
-            Self::NoTime => "no_time",
             Self::Paused => "paused",
             Self::Disabled => "disabled",
         }
     }
 
     /// Every reason, for parsers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::Retry,
         Self::Cooldown,
         Self::Circuit,
         Self::Busy,
         Self::Pace,
         Self::Claimed,
-        Self::NoTime,
         Self::Paused,
         Self::Disabled,
     ];

@@ -117,9 +117,11 @@ pub(crate) fn word(effect: &Effect) -> &'static str {
         Effect::Write(Write::Unclaim(..)) => "unclaim",
         Effect::Write(Write::Merge(_)) => "merge",
         Effect::Write(Write::Report(_)) => "report",
-        Effect::Write(Write::GiveBack(_)) => "release",
+        Effect::Write(Write::GiveBack(_)) => "give back",
         Effect::Write(Write::Decide(_)) => "decide",
         Effect::Write(Write::Index(_)) => "index",
+        Effect::Change(_) => "change",
+        Effect::Forget(_) => "forget",
     }
 }
 
@@ -133,7 +135,8 @@ pub(crate) fn assert_order(effects: &[Effect]) {
     let rank = |effect: &Effect| match effect {
         Effect::Publish(Record::Tombstone(..)) => 2,
         Effect::Publish(_) => 0,
-        Effect::Write(_) => 1,
+        Effect::Write(_) | Effect::Change(_) => 1,
+        Effect::Forget(_) => 2,
     };
     let index = effects.iter().position(|effect| word(effect) == "index");
     let (dead_letter, rest) = effects.split_at(index.unwrap_or(0));

@@ -6,10 +6,11 @@
 use std::time::Duration;
 
 use crate::admit::SendPlan;
-use crate::circuit::{Circuit, Health};
+use crate::circuit::Circuit;
 use crate::cooldown::{Cooldown, CooldownAnswer};
 use crate::effect::{Effect, EndpointReport, EndpointState, Transition, Write};
 use crate::facts::Situation;
+use crate::health::Health;
 use crate::outcome::{Outcome, Verdict};
 use crate::record::{DeliveryResult, Record};
 use crate::status::{Attempt, Phase, Status};
@@ -99,7 +100,8 @@ impl Finished<'_> {
         self.outcome.verdict(&self.situation.dispatch.webhook.retry_on_status)
     }
 
-    fn took(&self) -> Duration {
+    /// How long the request took.
+    pub fn took(&self) -> Duration {
         self.ended_at.since(self.situation.moment.now)
     }
 
@@ -126,7 +128,7 @@ impl Finished<'_> {
     }
 
     /// The cooldown that the endpoint asks of everybody.
-    fn new_cooldown(&self) -> Option<Cooldown> {
+    pub fn new_cooldown(&self) -> Option<Cooldown> {
         self.rest().filter(|_| self.outcome.verdict(&[]) == Verdict::Retryable)
     }
 

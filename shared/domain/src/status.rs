@@ -55,7 +55,7 @@ pub struct Next {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// The dead-lettered dispatch that this life began from; 0 in the first life.
-    pub life: u64,
+    pub replayed_from: u64,
     /// The dispatch that this is about. 1-based.
     pub dispatch: u64,
     /// How far it has come.
@@ -82,7 +82,7 @@ impl Status {
     /// The status of a webhook that has just been handed over as `dispatch`, no request made since.
     pub fn pending(id: WebhookId, config_id: ConfigId, dispatch: u64, now: Timestamp) -> Self {
         Self {
-            life: 0,
+            replayed_from: 0,
             dispatch,
             phase: Phase::Pending,
             attempts: 0,
@@ -125,7 +125,7 @@ impl Status {
 impl Ord for Status {
     fn cmp(&self, other: &Self) -> Ordering {
         // How far it is; what comes behind only makes the order total.
-        let place = |status: &Self| (status.life, status.phase.is_terminal(), status.dispatch, status.phase);
+        let place = |status: &Self| (status.replayed_from, status.phase.is_terminal(), status.dispatch, status.phase);
         let made = |status: &Self| (status.attempts, status.next, status.last_attempt_at, status.last_status);
         let of = |status: &Self| (place(status), made(status));
         let tie = |status: &Self| (status.updated_at, status.config_id.clone(), status.id.clone());
@@ -185,8 +185,8 @@ mod tests {
     fn any_status() -> impl Strategy<Value = Status> {
         let phases = [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Held, Phase::Dead, Phase::Delivered];
         (0_u64..2, 1_u64..4, 0_usize..6, 0_u64..3, proptest::option::of(200_u16..203)).prop_map(
-            move |(life, dispatch, phase, at, last_status)| Status {
-                life,
+            move |(replayed_from, dispatch, phase, at, last_status)| Status {
+                replayed_from,
                 dispatch,
                 phase: phases[phase],
                 last_status,
@@ -214,9 +214,9 @@ mod tests {
         #[test]
         fn st_1_nothing_but_a_replay_outranks_an_end(a in any_status(), b in any_status()) {
             let merged = a.clone().merge(b.clone());
-            let ended = [&a, &b].into_iter().any(|one| one.phase.is_terminal() && one.life == merged.life);
+            let ended = [&a, &b].into_iter().any(|one| one.phase.is_terminal() && one.replayed_from == merged.replayed_from);
             prop_assert_eq!(merged.phase.is_terminal(), ended);
-            prop_assert_eq!(merged.life, a.life.max(b.life));
+            prop_assert_eq!(merged.replayed_from, a.replayed_from.max(b.replayed_from));
         }
 
         #[test]

@@ -125,7 +125,7 @@ pub fn status(dispatch: &Dispatch, phase: Phase) -> Status {
     let next = waits.then(|| Next { due: BEGIN.plus(Duration::from_secs(10)), attempt: dispatch.attempt + 1 });
     let attempts = if phase.is_settled() { dispatch.attempt } else { dispatch.attempt - 1 };
     Status {
-        life: dispatch.replayed_from,
+        replayed_from: dispatch.replayed_from,
         phase,
         attempts,
         next,

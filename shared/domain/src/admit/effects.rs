@@ -126,7 +126,7 @@ fn unused_token(situation: &Situation<'_>) -> Option<crate::lane::Pace> {
 fn waiting(situation: &Situation<'_>, dispatch: Dispatch, reason: WaitReason) -> Waiting {
     let lane = match reason {
         WaitReason::Pace | WaitReason::Busy => Lane::Slow,
-        WaitReason::Claimed | WaitReason::NoTime => situation.moment.lane,
+        WaitReason::Claimed => situation.moment.lane,
         WaitReason::Retry
         | WaitReason::Cooldown
         | WaitReason::Circuit
@@ -145,6 +145,6 @@ fn waiting_status(situation: &Situation<'_>, waiting: &Waiting, phase: Phase) ->
 fn status_before(situation: &Situation<'_>, dispatch: u64) -> Status {
     let webhook = &situation.dispatch.webhook;
     let status = Status::pending(webhook.id.clone(), webhook.config_id.clone(), dispatch, situation.moment.now);
-    let (life, attempts) = (situation.dispatch.replayed_from, situation.dispatch.attempt.saturating_sub(1));
-    Status { life, attempts, ..status }.after(situation.dispatch)
+    let (replayed_from, attempts) = (situation.dispatch.replayed_from, situation.dispatch.attempt.saturating_sub(1));
+    Status { replayed_from, attempts, ..status }.after(situation.dispatch)
 }

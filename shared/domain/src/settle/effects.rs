@@ -7,7 +7,7 @@ use crate::lane::Lane;
 use crate::outcome::Outcome;
 use crate::policy::ResponseBody;
 use crate::record::{Record, WaitReason, Waiting};
-use crate::setting::{EndpointSetting, SettingDecision};
+use crate::setting::{EndpointSetting, SettingDecision, decide};
 use crate::settle::{Disposition, Finished};
 use crate::status::{Next, Phase, Status};
 use crate::time::Timestamp;
@@ -102,9 +102,7 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
     effects.extend(finished.report_and_give_back());
     // Not before it is settled: whoever takes over an unsettled dispatch of a disabled endpoint would hold what is given
     // up already. If this is lost, the next webhook is told the same.
-    effects.extend(gone.into_iter().flat_map(|decision| {
-        [Effect::Publish(Record::Setting(decision.clone())), Effect::Write(Write::Decide(decision))]
-    }));
+    effects.extend(gone.into_iter().flat_map(decide));
     effects
 }
 
@@ -117,15 +115,6 @@ fn superseded(finished: &Finished<'_>) -> Vec<Effect> {
 
 fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
     let dispatch = finished.situation.dispatch;
-    let last_error = finished.outcome.error();
-    let cause = last_error.clone().unwrap_or_default();
-    let reason = match reason_type {
-        ReasonType::Exhausted => {
-            format!("all {} attempts failed, the last one: {cause}", dispatch.webhook.max_attempts)
-        }
-        ReasonType::Gone => format!("{cause}: it wants no more webhooks and is disabled"),
-        ReasonType::Unrecoverable | ReasonType::AddressRefused | ReasonType::Undecodable => cause,
-    };
     let kept = finished.situation.policy.response_body == ResponseBody::Kept;
     let response_body = match finished.outcome {
         Outcome::Answered(answer) if kept && !answer.excerpt.is_empty() => Some(answer.excerpt.clone()),
@@ -134,8 +123,8 @@ fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
     DeadLetter {
         dispatch: dispatch.clone(),
         reason_type,
-        reason,
-        last_error,
+        reason: finished.reason(reason_type),
+        last_error: finished.outcome.error(),
         status: finished.outcome.status(),
         response_body,
         at: finished.ended_at,
@@ -153,6 +142,19 @@ fn tombstone(finished: &Finished<'_>) -> Option<Effect> {
 }
 
 impl Finished<'_> {
+    /// Why the webhook is given up, in words for its owner.
+    pub fn reason(&self, reason_type: ReasonType) -> String {
+        let cause = self.outcome.error().unwrap_or_default();
+        match reason_type {
+            ReasonType::Exhausted => {
+                let max_attempts = self.situation.dispatch.webhook.max_attempts;
+                format!("all {max_attempts} attempts failed, the last one: {cause}")
+            }
+            ReasonType::Gone => format!("{cause}: it wants no more webhooks and is disabled"),
+            ReasonType::Unrecoverable | ReasonType::AddressRefused => cause,
+        }
+    }
+
     fn failure(&self) -> LastFailure {
         let error = self.outcome.error().unwrap_or_default();
         LastFailure { at: self.situation.moment.now, status: self.outcome.status(), error }
@@ -162,7 +164,7 @@ impl Finished<'_> {
         let dispatch = self.situation.dispatch;
         let webhook = &dispatch.webhook;
         Status {
-            life: dispatch.replayed_from,
+            replayed_from: dispatch.replayed_from,
             phase,
             attempts: dispatch.attempt - u32::from(self.outcome.lacks_key()),
             last_attempt_at: Some(self.situation.moment.now),

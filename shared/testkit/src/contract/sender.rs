@@ -130,8 +130,8 @@ pub async fn a_health_url_is_asked(made: &SenderUnderTest) {
     let receiver = FakeReceiver::start().await;
     receiver.script("/health", [Reply::status(200), Reply::status(503)]);
     let url = receiver.endpoint("/health");
-    assert_eq!((made.sender.probe(&url).await, made.sender.probe(&url).await), (Health::Ready, Health::Busy));
-    assert_eq!(made.sender.probe(&endpoint()).await, Health::Busy, "nobody there");
+    assert_eq!((made.sender.probe(&url).await, made.sender.probe(&url).await), (Health::Good, Health::Bad));
+    assert_eq!(made.sender.probe(&endpoint()).await, Health::Bad, "nobody there");
     let requests = receiver.requests();
     assert!(requests.iter().all(|request| request.method == "GET" && request.body.is_empty()), "{requests:#?}");
 }

@@ -34,12 +34,12 @@ fn durable_first_hot_state_second_forgetting_last() {
             let effects = effects(&scene);
             assert_order(&effects);
             let expected: &[_] = match obstacle.answer.split(' ').next() {
-                Some("drop") => &["release"],
-                Some("divert") => &["publish to slow", "settle", "release"],
-                Some("hold") => &["publish waiting", "hold", "settle", "release"],
-                Some("hand") => &["release", "unclaim"],
-                Some(_) if obstacle.answer == "defer claimed" => &["publish waiting", "schedule", "release"],
-                _ => &["publish waiting", "schedule", "settle", "release"],
+                Some("drop") => &["give back"],
+                Some("divert") => &["publish to slow", "settle", "give back"],
+                Some("hold") => &["publish waiting", "hold", "settle", "give back"],
+                Some("hand") => &["give back", "unclaim"],
+                Some(_) if obstacle.answer == "defer claimed" => &["publish waiting", "schedule", "give back"],
+                _ => &["publish waiting", "schedule", "settle", "give back"],
             };
             assert_eq!(words(&effects), expected, "{}", obstacle.answer);
         }
@@ -128,7 +128,7 @@ fn an_attempt_that_was_taken_over_is_handed_on_as_such() {
 /// CL-1: who hands back what it took over lets the claim run out, so that the next owner takes it over too.
 #[test]
 fn a_claim_that_was_taken_over_is_not_given_back() {
-    for (takeover, expected) in [(false, &["release", "unclaim"][..]), (true, &["release"])] {
+    for (takeover, expected) in [(false, &["give back", "unclaim"][..]), (true, &["give back"])] {
         let mut scene = with(Scene::new(), NO_TIME.put);
         scene.facts.claim = ClaimFact::Taken { fence: FENCE, takeover };
         assert_eq!(words(&effects(&scene)), expected);
@@ -142,9 +142,9 @@ fn what_could_not_be_done_gives_back_what_it_took() {
             let scene = with(scene.clone(), obstacle.put);
             let expected: &[_] = match obstacle.answer.split(' ').next() {
                 Some("drop") => &[],
-                Some("divert") => &["release"],
-                Some(_) if obstacle.answer == "defer claimed" => &["release"],
-                _ => &["release", "unclaim"],
+                Some("divert") => &["give back"],
+                Some(_) if obstacle.answer == "defer claimed" => &["give back"],
+                _ => &["give back", "unclaim"],
             };
             assert_eq!(
                 words(&compensate(&scene.situation(), &admit(&scene.situation()))),
@@ -169,10 +169,10 @@ fn cl_1_what_somebody_else_holds_comes_back_as_it_is() {
 fn a_duplicate_repeats_what_a_crash_may_have_cut_off() {
     let next = Some(Next { due: later(20), attempt: 2 });
     for (terminal, next, waited, expected) in [
-        (false, None, true, &["release"][..]),
-        (false, next, false, &["release", "schedule"]),
-        (true, None, false, &["release"]),
-        (true, None, true, &["release", "publish tombstone"]),
+        (false, None, true, &["give back"][..]),
+        (false, next, false, &["give back", "schedule"]),
+        (true, None, false, &["give back"]),
+        (true, None, true, &["give back", "publish tombstone"]),
     ] {
         let mut scene = Scene::new();
         (scene.facts.claim, scene.dispatch.waited) = (ClaimFact::Settled(Duplicate { terminal, next }), waited);
@@ -214,7 +214,7 @@ fn ln_1_exactly_what_was_taken_is_given_back() {
 fn without_a_claim_there_is_no_fence_and_nothing_to_give_back() {
     let mut scene = with(Scene::new(), NO_TIME.put);
     scene.facts.claim = ClaimFact::Unknown;
-    assert_eq!(words(&effects(&scene)), ["release"]);
+    assert_eq!(words(&effects(&scene)), ["give back"]);
     (FAST_CROWD[0].put)(&mut scene);
     assert_eq!(settlement(&effects(&scene)).fence, None);
 }

@@ -46,13 +46,13 @@ fn effects(outcome: Outcome) -> Vec<Effect> {
 
 #[test]
 fn durable_first_hot_state_second_forgetting_last() {
-    let end = ["publish result", "settle", "report", "release"];
-    let dead = ["publish dead letter", "publish result", "index", "settle", "report", "release"];
+    let end = ["publish result", "settle", "report", "give back"];
+    let dead = ["publish dead letter", "publish result", "index", "settle", "report", "give back"];
     for outcome in outcomes() {
         let request = Request::new(Scene::new(), outcome.clone());
         let expected = match code(request.disposition()) {
             "delivered" => end.to_vec(),
-            "retried" => vec!["publish result", "publish waiting", "schedule", "settle", "report", "release"],
+            "retried" => vec!["publish result", "publish waiting", "schedule", "settle", "report", "give back"],
             "moved" => [&["publish to slow"][..], &end].concat(),
             "gone" => [&dead[..], &["publish setting", "decide"]].concat(),
             _ => dead.to_vec(),
@@ -88,7 +88,12 @@ fn each_step_of_an_end_is_done_before_the_next() {
         let mut scene = Scene::new();
         scene.dispatch.waited = true;
         for effect in Request::new(scene, outcome).settle().effects {
-            assert_eq!(effect.stands_alone(), alone.contains(&word(&effect)), "{}", word(&effect));
+            assert_eq!(
+                effect.trip() == crate::effect::Trip::Alone,
+                alone.contains(&word(&effect)),
+                "{}",
+                word(&effect)
+            );
         }
     }
 }
@@ -235,7 +240,7 @@ fn cl_1_what_another_setting_settled_is_not_given_up() {
     {
         let settled = left(phase, dispatch).expect("it was settled");
         assert_eq!(code(settled.disposition), "superseded");
-        assert_eq!(words(&settled.effects), ["publish result", "report", "release"], "{phase:?} {dispatch}");
+        assert_eq!(words(&settled.effects), ["publish result", "report", "give back"], "{phase:?} {dispatch}");
         assert!(!result(&settled.effects).status.phase.is_settled(), "that is not its to say");
     }
     for (phase, dispatch) in [(Phase::Pending, 7), (Phase::Delivering, 7), (Phase::Waiting, 6), (Phase::Dead, 7)] {
@@ -265,7 +270,7 @@ fn a_dead_letter_keeps_the_answers_body_only_where_it_may() {
         let settled = Request::new(scene, Outcome::Answered(answer)).settle();
         let dead_letter = settled.effects.into_iter().find_map(|effect| match effect {
             Effect::Publish(Record::DeadLetter(dead_letter)) => Some(dead_letter),
-            Effect::Publish(_) | Effect::Write(_) => None,
+            Effect::Publish(_) | Effect::Write(_) | Effect::Change(_) | Effect::Forget(_) => None,
         });
         assert_eq!(dead_letter.unwrap().response_body.is_some(), kept);
     }
