@@ -1,4 +1,4 @@
-//! Endpoints as the tests want them: what they answer, how long they take, and who is there at once.
+//! Endpoints as the tests want them: what they answer, how long they take, and how many requests are there at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

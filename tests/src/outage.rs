@@ -8,7 +8,7 @@ use delivery::{Fault, FaultKind};
 use domain::{Position, Record, Topic};
 use parking_lot::Mutex;
 
-/// Passes everything on unless told that a topic is out of reach.
+/// Passes everything on, except to a topic that a test has taken out of reach.
 pub struct Outage {
     inner: Arc<dyn Log>,
     down: Mutex<Vec<Topic>>,
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Outage {
 }
 
 impl Outage {
-    /// A log that is well.
+    /// A log of which every topic is in reach.
     pub fn new(inner: Arc<dyn Log>) -> Self {
         let (kind, page_max) = (Mutex::new(FaultKind::Transient), Mutex::new(usize::MAX));
         Self { inner, down: Mutex::default(), kind, page_max }

@@ -61,7 +61,7 @@ impl std::fmt::Debug for World {
 }
 
 impl World {
-    /// A world whose hot state is whole and in which nobody works yet.
+    /// A world whose hot state is rebuilt and in which no process runs yet.
     ///
     /// # Panics
     /// When the settings break a rule.

@@ -1,8 +1,19 @@
-//! The nouns of howk and its four decisions: admit, settle, release, rebuild.
+//! The nouns of howk and every decision about them.
 //!
-//! Every decision is a plain function of (facts, policy, now, entropy) and returns an ordered list of [`Effect`]s.
-//! `delivery` calls them and is the only one who performs what they return. Deliberately absent: async, clocks,
-//! randomness, serialisation, I/O, logging; a test fails on a manifest that could bring them in.
+//! | decision | the question | called |
+//! |---|---|---|
+//! | [`admit`] | is a request made now | before a request |
+//! | [`settle`] | what does an outcome mean | after a request |
+//! | [`release`] | which record hands over a due webhook | when a due time has come |
+//! | [`rebuild`] | what does a record restore | when the hot state was lost |
+//! | [`replay`] | how does a dead letter's webhook begin again | by an operator |
+//! | [`resume`] | how does what was held become due | by an operator, and by the scheduler's sweep |
+//! | [`decide`] | how does an owner's setting take effect | by an operator, and after a 410 |
+//! | [`health_url_to_ask`], [`health_answered`] | is a cooldown over | by the scheduler's sweep |
+//!
+//! Every decision is a plain function of (facts, policy, now, entropy) and returns ordered [`Effect`]s. `delivery` calls
+//! the decisions and has one interpreter that performs effects. Deliberately absent: async, clocks, randomness,
+//! serialisation, I/O, logging; a test fails on a manifest that could bring them in.
 
 mod admit;
 mod circuit;
@@ -75,7 +86,9 @@ pub use time::Timestamp;
 pub use trace::TraceParent;
 pub use webhook::{Dispatch, LastFailure, Payload, PayloadKind, Webhook};
 
-/// The highest `max_attempts` that is accepted.
+/// The highest `max_attempts` that is accepted. With the default delays a hundred attempts span eleven days,
+/// longer than the log keeps its records.
 pub const MAX_ATTEMPTS_MAX: u32 = 100;
-/// The `max_attempts` of a webhook that names none.
+/// The `max_attempts` of a webhook that names none: with the default delays its last attempt comes 28 hours after
+/// the first.
 pub const MAX_ATTEMPTS_DEFAULT: u32 = 20;

@@ -1,4 +1,4 @@
-//! What the tests of the decisions begin from: one webhook at one moment, of which nothing bad is known.
+//! What the tests of the decisions begin from: one webhook at one moment, whose endpoint is in its normal state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,8 +129,8 @@ pub(crate) fn words(effects: &[Effect]) -> Vec<&'static str> {
     effects.iter().map(word).collect()
 }
 
-/// Durable first, hot state second, forgetting last. A dead letter is forgotten before it is found, so its list begins again
-/// there. An owner's decision that follows an end begins it once more: it must not meet an unsettled dispatch.
+/// Durable first, hot state second, forgetting last. There are two exceptions, and the order begins anew at each: a dead
+/// webhook's tombstone comes before its index entry, and the decision that a 410 brings follows the settlement.
 pub(crate) fn assert_order(effects: &[Effect]) {
     let rank = |effect: &Effect| match effect {
         Effect::Publish(Record::Tombstone(..)) => 2,
@@ -147,7 +147,7 @@ pub(crate) fn assert_order(effects: &[Effect]) {
     }
 }
 
-/// What waits: the record and the hot entry, which must say the same.
+/// The waiting webhook of a list of effects: its record and its hot entry, which must be equal.
 pub(crate) fn waiting(effects: &[Effect]) -> Waiting {
     let mut found = effects.iter().filter_map(|effect| {
         if let Effect::Publish(Record::Waiting(waiting))
@@ -161,6 +161,6 @@ pub(crate) fn waiting(effects: &[Effect]) -> Waiting {
     let (record, entry) = (found.next().expect("a snapshot"), found.next().expect("an entry"));
     assert_eq!(record, entry);
     assert_eq!(record.due, record.dispatch.scheduled_at);
-    assert!(record.dispatch.waited, "DL-3: who has a snapshot must leave a tombstone");
+    assert!(record.dispatch.waited, "DL-3: a webhook with a snapshot gets a tombstone at its end");
     record.clone()
 }

@@ -26,7 +26,7 @@ pub struct AddressRefused {
     pub reason: String,
 }
 
-/// Sends requests. What an endpoint does is an [`Outcome`], never an error.
+/// Makes requests. What an endpoint does is an [`Outcome`], never an error.
 ///
 /// Contract: one call makes at most one request that carries the body, follows no redirect, reads the answer within
 /// bounds, ends by `timeout`, and dials only addresses that the policy allows.

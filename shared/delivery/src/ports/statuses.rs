@@ -1,4 +1,4 @@
-//! Port `statuses`: what is known of webhooks, for readers.
+//! Port `statuses`: the statuses of webhooks and their last attempts, for readers.
 
 use async_trait::async_trait;
 use domain::{Attempt, Status, WebhookId};

@@ -1,4 +1,4 @@
-//! What each answer wants done, and in which order.
+//! The effects of each answer, and their order.
 
 use super::*;
 use crate::effect::{Leases, Settlement};
@@ -37,7 +37,7 @@ fn durable_first_hot_state_second_forgetting_last() {
                 Some("drop") => &["give back"],
                 Some("divert") => &["publish to slow", "settle", "give back"],
                 Some("hold") => &["publish waiting", "hold", "settle", "give back"],
-                Some("hand") => &["give back", "unclaim"],
+                Some("redeliver") => &["give back", "unclaim"],
                 Some(_) if obstacle.answer == "defer claimed" => &["publish waiting", "schedule", "give back"],
                 _ => &["publish waiting", "schedule", "settle", "give back"],
             };
@@ -105,7 +105,7 @@ fn a_diverted_dispatch_is_handed_to_the_slow_lane_at_once() {
 
 /// CL-1: a takeover that makes no request is not forgotten, whatever the attempt has to wait for.
 #[test]
-fn an_attempt_that_was_taken_over_is_handed_on_as_such() {
+fn an_attempt_that_was_taken_over_stays_one_in_its_next_dispatch() {
     let taken = |takeover| ClaimFact::Taken { fence: FENCE, takeover };
     for (claim, before, after) in [
         (taken(false), false, false),
@@ -125,7 +125,7 @@ fn an_attempt_that_was_taken_over_is_handed_on_as_such() {
     }
 }
 
-/// CL-1: who hands back what it took over lets the claim run out, so that the next owner takes it over too.
+/// CL-1: the claim of a takeover that makes no request runs out, so that the next holder takes the dispatch over too.
 #[test]
 fn a_claim_that_was_taken_over_is_not_given_back() {
     for (takeover, expected) in [(false, &["give back", "unclaim"][..]), (true, &["give back"])] {
@@ -136,7 +136,7 @@ fn a_claim_that_was_taken_over_is_not_given_back() {
 }
 
 #[test]
-fn what_could_not_be_done_gives_back_what_it_took() {
+fn a_fault_before_the_first_effect_gives_back_what_acquire_took() {
     for (scene, obstacles) in lanes() {
         for obstacle in obstacles {
             let scene = with(scene.clone(), obstacle.put);
@@ -157,7 +157,7 @@ fn what_could_not_be_done_gives_back_what_it_took() {
 }
 
 #[test]
-fn cl_1_what_somebody_else_holds_comes_back_as_it_is() {
+fn cl_1_a_dispatch_that_another_holder_claims_comes_back_as_the_same_dispatch() {
     for (scene, lane) in [(Scene::new(), Lane::Fast), (Scene::slow(), Lane::Slow)] {
         let scene = with(scene, CLAIM_TO_CIRCUIT[1].put);
         let waiting = waiting(&effects(&scene));
