@@ -1,4 +1,4 @@
-//! What the process is doing when the fuse blows.
+//! The acts of the process whose fuse blows.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::ports::dead_letters::DeadLetters;
+use delivery::ports::endpoints::Endpoints;
 use domain::{EndpointSetting, Phase, Record};
 use howk_tests::endpoint::Reply;
 use howk_tests::fuse::Blow;
@@ -61,7 +62,20 @@ fn finish(scene: &mut Scene, then: Then, point: &str) {
     let status = scene.world.status(&scene.id).unwrap();
     assert!(status.phase.is_terminal(), "DL-1: it ended, but reads as {:?}. {point}", status.phase);
     assert_eq!(scene.world.waiting(), 0, "something waits for ever. {point}");
+    let (store, now) = (Arc::clone(&scene.world.store), scene.now());
+    let view = scene.world.run(async move { store.endpoint(&hash(), now).await }).unwrap();
+    assert_eq!(view.map_or(0, |view| view.inflight), 0, "LN-1: a lease is left. {point}");
+    attempts_are_bounded(scene, point);
     tombstones_follow_an_end(scene, point);
+}
+
+fn attempts_are_bounded(scene: &Scene, point: &str) {
+    let max_attempts = scene.dispatch().webhook.max_attempts;
+    for record in scene.world.witness.published() {
+        if let Record::Result(result) = record {
+            assert!(result.attempt.number <= max_attempts, "DL-2: attempt {}. {point}", result.attempt.number);
+        }
+    }
 }
 
 fn tombstones_follow_an_end(scene: &Scene, point: &str) {

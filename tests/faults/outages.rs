@@ -29,7 +29,7 @@ fn world(status: u16) -> World {
 
 #[test]
 fn p19_an_outage_of_the_results_sends_nothing_twice() {
-    // However long it lasts, and whether or not it looks as if it would ever end.
+    // Whether it is short or long, and whether or not the fault says that it passes.
     for kind in [FaultKind::Transient, FaultKind::Permanent] {
         for lasts in [Duration::from_secs(3), Duration::from_mins(10)] {
             an_outage_of_the_results(kind, lasts);

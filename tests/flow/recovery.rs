@@ -1,4 +1,4 @@
-//! The hot state is lost and comes back.
+//! The hot state is lost and rebuilt.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What there is no time for where an event source takes no partial responses: it goes back to the log.
+//! An event source without partial responses: records for which there is no time are republished to the log.
 
 use std::sync::Arc;
 use std::time::Duration;

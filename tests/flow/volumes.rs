@@ -24,7 +24,7 @@ const ROOM: usize = COUNT / 2;
 /// Records that are published together, large as they are.
 const GROUP: usize = (16 << 20) / LARGE;
 
-/// A log that refuses what a test says, and takes what that leaves.
+/// A log that refuses the records that a test picks, and accepts the others.
 struct Choosy<F> {
     log: Arc<dyn Log>,
     refuse: F,

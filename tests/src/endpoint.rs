@@ -58,7 +58,7 @@ pub struct Seen {
     pub at: Timestamp,
     /// Requests at this endpoint at that moment, this one included.
     pub concurrent: usize,
-    /// What it is answered with, if it waits for it.
+    /// The status of its answer, if it waits for one.
     pub status: Option<u16>,
 }
 
@@ -157,7 +157,7 @@ impl Endpoints {
     }
 }
 
-/// A request that is being answered; dropping it, as a killed process does, ends it.
+/// A request that is being answered. Dropping it ends it, as the death of its process does.
 struct Presence<'a> {
     endpoints: &'a Endpoints,
     url: String,

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// The kind of a fault: whether it passes, and who has to act.
+/// The kind of a fault: whether it passes by itself or needs a caller or an operator to act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultKind {
     /// It may pass. The record is redelivered, or the caller repeats.

@@ -71,7 +71,7 @@ impl Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
     /// The fence that came with the claim; `None` when the store could not say whether the claim was free. Without a
-    /// fence the status is merged whoever holds the claim.
+    /// fence the status is merged even while another holder has the claim.
     pub fence: Option<Fence>,
     /// The status of the webhook from now on.
     pub status: Status,

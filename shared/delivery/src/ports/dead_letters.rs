@@ -53,7 +53,7 @@ pub trait DeadLetters: Send + Sync {
     /// Entries that `filter` admits, oldest first, after `after`, at most `limit`.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn list(
         &self,
         filter: &DeadLetterFilter,
@@ -64,18 +64,18 @@ pub trait DeadLetters: Send + Sync {
     /// The entry of one webhook.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn find(&self, id: &WebhookId) -> Result<Option<DeadLetterEntry>, Fault>;
 
     /// Leases an entry until `until`; `false` when it is gone or another caller holds its lease.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn lease(&self, entry: &DeadLetterEntry, now: Timestamp, until: Timestamp) -> Result<bool, Fault>;
 
     /// Takes an entry off the index, unless a later dead letter of the webhook has replaced it.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn forget(&self, entry: &DeadLetterEntry) -> Result<(), Fault>;
 }

@@ -39,19 +39,19 @@ pub trait Endpoints: Send + Sync {
     /// What is known of one endpoint at `now`; `None` when nothing is.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn endpoint(&self, hash: &EndpointHash, now: Timestamp) -> Result<Option<EndpointView>, Fault>;
 
     /// The endpoints that are not in their normal state, by hash, those after `after`, at most `limit`.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn unhealthy(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault>;
 
     /// Webhooks that are held for one tenant's endpoint, at most `limit`; fewer, but not none, when they would
     /// fill the memory of the caller.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn held(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault>;
 }

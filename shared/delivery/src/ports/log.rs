@@ -60,7 +60,7 @@ pub trait Log: Send + Sync {
     /// The extent of every partition of a topic, by partition.
     ///
     /// # Errors
-    /// A [`Fault`] when the log cannot be asked.
+    /// A [`Fault`] when the log does not answer.
     async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault>;
 
     /// Reads at most `limit` records from a position on. An empty page at the end; never waits for new records.
@@ -72,7 +72,7 @@ pub trait Log: Send + Sync {
     /// How many records of a lane's topic its consumers have not settled.
     ///
     /// # Errors
-    /// A [`Fault`] when the log cannot be asked.
+    /// A [`Fault`] when the log does not answer.
     async fn lag(&self, topic: Topic) -> Result<u64, Fault>;
 }
 

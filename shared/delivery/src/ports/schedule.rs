@@ -35,24 +35,24 @@ pub trait Schedule: Send + Sync {
     /// the caller.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn lease(&self, lease: &Lease, max: usize) -> Result<Vec<Waiting>, Fault>;
 
     /// Forgets entries that are still under this lease.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked; the entries are released again after their lease.
+    /// A [`Fault`] when the store does not answer; the entries are released again after their lease.
     async fn forget(&self, lease: &Lease, ids: &[WebhookId]) -> Result<(), Fault>;
 
     /// When the next entry is due, leased ones at the end of their lease.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn next_due(&self) -> Result<Option<Timestamp>, Fault>;
 
     /// How much waits.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn depth(&self, now: Timestamp) -> Result<Depth, Fault>;
 }

@@ -49,6 +49,6 @@ pub trait Stats: Send + Sync {
     /// The sum over hours and the (perhaps estimated) number of different endpoints.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn sum(&self, hours: &[Hour]) -> Result<(Counts, u64), Fault>;
 }

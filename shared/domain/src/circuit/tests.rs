@@ -90,7 +90,7 @@ proptest! {
             Circuit::HalfOpen { .. } => {
                 prop_assert_eq!(counted, None);
                 prop_assert!(probed.is_some());
-                prop_assert_ne!(asked, CircuitAnswer::Pass, "never everybody at once");
+                prop_assert_ne!(asked, CircuitAnswer::Pass, "never all requests at once");
             }
         }
     }
