@@ -68,7 +68,7 @@ mod tests {
     use crate::samples::{NOW, Scene, later, words};
     use crate::status::Phase;
 
-    fn facts(is_leased: bool) -> ReplayFacts {
+    fn facts() -> ReplayFacts {
         let dead_letter = DeadLetter {
             dispatch: Dispatch { number: 7, ..Scene::new().attempt(5, 5).dispatch },
             reason_type: ReasonType::Exhausted,
@@ -79,28 +79,29 @@ mod tests {
             at: NOW,
         };
         let entry = index_entry(&dead_letter, Position::default());
-        ReplayFacts { entry, is_leased, dead_letter: Some(dead_letter) }
+        ReplayFacts { entry, is_leased: true, dead_letter: Some(dead_letter) }
     }
 
     #[test]
     fn a_replay_is_a_new_life_that_begins_at_attempt_1() {
-        let Replay::Begin(dispatch) = replay(&facts(true), later(9)) else { panic!("it may be replayed") };
+        let Replay::Begin(dispatch) = replay(&facts(), later(9)) else { panic!("it may be replayed") };
         assert_eq!((dispatch.number, dispatch.attempt, dispatch.replayed_from), (8, 1, 7));
         assert_eq!(dispatch.scheduled_at, later(9));
     }
 
     #[test]
     fn a_dead_letter_is_replayed_by_the_holder_of_its_lease_while_the_log_has_it() {
-        assert_eq!(replay(&facts(false), NOW), Replay::InProgress);
+        let leased_by_another = ReplayFacts { is_leased: false, ..facts() };
+        assert_eq!(replay(&leased_by_another, NOW), Replay::InProgress);
         for is_leased in [true, false] {
-            let gone = ReplayFacts { dead_letter: None, ..facts(is_leased) };
+            let gone = ReplayFacts { is_leased, dead_letter: None, ..facts() };
             assert_eq!(replay(&gone, NOW), Replay::NotFound);
         }
     }
 
     #[test]
     fn dl_1_a_replay_is_durable_before_it_shows_and_forgotten_last() {
-        let facts = facts(true);
+        let facts = facts();
         let Replay::Begin(dispatch) = replay(&facts, NOW) else { panic!("it may be replayed") };
         let both = vec![(facts.entry.clone(), dispatch.clone()), (facts.entry.clone(), dispatch.clone())];
         let effects = replay_effects(&both);

@@ -133,10 +133,9 @@ pub(crate) fn words(effects: &[Effect]) -> Vec<&'static str> {
 /// webhook's tombstone comes before its index entry, and the decision that a 410 brings follows the settlement.
 pub(crate) fn assert_order(effects: &[Effect]) {
     let rank = |effect: &Effect| match effect {
-        Effect::Publish(Record::Tombstone(..)) => 2,
+        Effect::Publish(Record::Tombstone(..)) | Effect::Forget(_) => 2,
         Effect::Publish(_) => 0,
         Effect::Write(_) | Effect::Change(_) => 1,
-        Effect::Forget(_) => 2,
     };
     let index = effects.iter().position(|effect| word(effect) == "index");
     let (dead_letter, rest) = effects.split_at(index.unwrap_or(0));

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use domain::{Circuit, Disposition, EndpointState, Finished, Outcome, ReasonType, Transition};
+use domain::{Circuit, Disposition, EndpointState, Finished, Outcome, ReasonType, Tally, Transition};
 
 /// Logs a finished attempt, and warns of what it ended or began.
 pub(super) fn log_attempt(finished: &Finished<'_>, disposition: Disposition) {
@@ -68,37 +68,50 @@ pub(super) fn log_new_cooldown(finished: &Finished<'_>, state: &EndpointState) {
 
 /// Logs a change of state that a finished request made: a warning when the circuit changed.
 pub(super) fn log_change(finished: &Finished<'_>, before: &EndpointState, transition: &Transition) {
-    let (url, policy) = (transition.endpoint.shown(), &finished.situation.policy.circuit);
-    let (rest, needed) = (Shown(policy.recovery_timeout()), policy.success_threshold());
-    match (before.circuit, transition.circuit) {
-        (Circuit::Closed { since }, Circuit::Open { .. }) => {
-            let counted = policy.counted(since, &before.buckets, finished.ended_at);
-            let (failures, successes) = (counted.failures, counted.successes);
-            let (window, threshold) = (Shown(policy.failure_window()), policy.failure_threshold());
-            tracing::warn!(
-                url,
-                failures,
-                successes,
-                "the circuit of {url} opens: {failures} failures and {successes} successes within {window} (it opens \
-                 at {threshold} failures that outnumber the successes); nothing is sent to it for {rest}"
-            );
-        }
-        (Circuit::HalfOpen { .. }, Circuit::Open { .. }) => {
-            tracing::warn!(
-                url,
-                "the circuit of {url} opens again: its probe failed; nothing is sent to it for {rest}"
-            );
-        }
-        (Circuit::HalfOpen { .. }, Circuit::Closed { .. }) => {
-            tracing::warn!(url, "the circuit of {url} closes: {needed} probes in a row succeeded");
-        }
-        (_, Circuit::HalfOpen { successes, .. }) if before.circuit != transition.circuit => {
-            tracing::info!(url, "the circuit of {url} stays half-open: {successes} of {needed} probes succeeded");
-        }
-        (_, Circuit::Closed { .. } | Circuit::Open { .. } | Circuit::HalfOpen { .. }) => {}
+    let url = transition.endpoint.shown();
+    if let Some(change) = circuit_change(finished, before, transition.circuit) {
+        let Tally { failures, successes, .. } = change.counted;
+        tracing::warn!(url, failures, successes, "the circuit of {url} {}", change.words);
+    }
+    if before.circuit != transition.circuit
+        && let (Circuit::HalfOpen { .. }, Circuit::HalfOpen { successes, .. }) = (before.circuit, transition.circuit)
+    {
+        let needed = finished.situation.policy.circuit.success_threshold();
+        tracing::info!(url, "the circuit of {url} stays half-open: {successes} of {needed} probes succeeded");
     }
     if before.cooldown.is_some() && transition.cooldown.is_none() {
         tracing::info!(url, "the cooldown of {url} is over");
+    }
+}
+
+/// A change of a circuit in words, with the counts that brought it about.
+struct CircuitChange {
+    words: String,
+    counted: Tally,
+}
+
+fn circuit_change(finished: &Finished<'_>, before: &EndpointState, after: Circuit) -> Option<CircuitChange> {
+    let policy = &finished.situation.policy.circuit;
+    let (rest, needed) = (Shown(policy.recovery_timeout()), policy.success_threshold());
+    let of_a_probe = |words| Some(CircuitChange { words, counted: Tally::default() });
+    match (before.circuit, after) {
+        (Circuit::Closed { since }, Circuit::Open { .. }) => {
+            let counted = policy.counted(since, &before.buckets, finished.ended_at);
+            let Tally { failures, successes, .. } = counted;
+            let (window, threshold) = (Shown(policy.failure_window()), policy.failure_threshold());
+            let words = format!(
+                "opens: {failures} failures and {successes} successes within {window} (it opens at {threshold} failures \
+                 that outnumber the successes); nothing is sent to it for {rest}"
+            );
+            Some(CircuitChange { words, counted })
+        }
+        (Circuit::HalfOpen { .. }, Circuit::Open { .. }) => {
+            of_a_probe(format!("opens again: its probe failed; nothing is sent to it for {rest}"))
+        }
+        (Circuit::HalfOpen { .. }, Circuit::Closed { .. }) => {
+            of_a_probe(format!("closes: {needed} probes in a row succeeded"))
+        }
+        (_, Circuit::Closed { .. } | Circuit::Open { .. } | Circuit::HalfOpen { .. }) => None,
     }
 }
 
