@@ -46,13 +46,16 @@ fn lines(act: impl FnOnce()) -> Vec<(String, String)> {
     tracing::subscriber::with_default(subscriber, act);
     let text = String::from_utf8(buffer.0.lock().clone()).unwrap();
     let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let of_deliver = all.filter(|line| line["target"].as_str().unwrap().starts_with("delivery::deliver"));
+    let of_deliver = all.filter(|line| {
+        line.pointer("/target").and_then(Value::as_str).is_some_and(|target| target.starts_with("delivery::deliver"))
+    });
     let shown = of_deliver.map(|line| {
-        assert!(line["span"]["webhook_id"].as_str().unwrap().starts_with("wh_"), "{line}");
+        let field = |pointer: &str| line.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
+        assert!(field("/span/webhook_id").starts_with("wh_"), "{line}");
         for hidden in ["s3cret", "Some(", "Timestamp", "::", " { "] {
             assert!(!line.to_string().replace("delivery::deliver::lines", "").contains(hidden), "{hidden}: {line}");
         }
-        (line["level"].as_str().unwrap().to_owned(), line["message"].as_str().unwrap().to_owned())
+        (field("/level"), field("/message"))
     });
     shown.collect()
 }

@@ -4,7 +4,7 @@
 //! Performing a list again after a crash is safe: every effect is idempotent, and whatever led to the list is not
 //! acknowledged before its last effect is done.
 
-use domain::{DeadLetterEntry, Effect, EndpointState, Position, Record, Trip, Write};
+use domain::{DeadLetterEntry, Effect, EndpointState, Position, Record, Write};
 use futures::future::try_join_all;
 
 use crate::fault::{Fault, FaultKind};
@@ -56,7 +56,7 @@ pub(crate) async fn perform(
     let mut effects = effects.into_iter().skip(progress.done).peekable();
     while let Some(effect) = effects.next() {
         let trip = effect.trip();
-        let shares = |next: &Effect| trip != Trip::Alone && next.trip() == trip;
+        let shares = |next: &Effect| trip.takes(next);
         let count = match effect {
             Effect::Publish(record) => {
                 let mut records = vec![record];

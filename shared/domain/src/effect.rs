@@ -60,10 +60,12 @@ impl Effect {
             Self::Forget(_) => Trip::Forget,
         }
     }
+}
 
-    /// Whether `next`, which follows this effect, is made in the same trip.
-    pub fn shares_trip_with(&self, next: &Self) -> bool {
-        self.trip() == next.trip() && self.trip() != Trip::Alone
+impl Trip {
+    /// Whether `next`, which follows an effect of this trip, is made in it too.
+    pub fn takes(self, next: &Effect) -> bool {
+        self != Self::Alone && next.trip() == self
     }
 }
 

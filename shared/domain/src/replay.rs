@@ -107,7 +107,7 @@ mod tests {
         let effects = replay_effects(&both);
         let expected = ["publish to fast", "publish to fast", "merge", "merge", "forget", "forget"];
         assert_eq!(words(&effects), expected);
-        let shared: Vec<bool> = effects.windows(2).map(|pair| pair[0].shares_trip_with(&pair[1])).collect();
+        let shared: Vec<bool> = effects.windows(2).map(|pair| pair[0].trip().takes(&pair[1])).collect();
         assert_eq!(shared, [true, false, true, false, true], "three trips, however many are replayed");
         let Some(Effect::Write(Write::Merge(status))) = effects.get(2) else { panic!("{effects:?}") };
         assert_eq!((status.phase, status.replayed_from, status.dispatch), (Phase::Pending, 7, 8));

@@ -43,7 +43,7 @@ mod tests {
         let effects = resume(vec![held(1), held(2)], later(9));
         let expected = ["publish waiting", "publish waiting", "schedule", "schedule", "unhold", "unhold"];
         assert_eq!(words(&effects), expected);
-        let shared: Vec<bool> = effects.windows(2).map(|pair| pair[0].shares_trip_with(&pair[1])).collect();
+        let shared: Vec<bool> = effects.windows(2).map(|pair| pair[0].trip().takes(&pair[1])).collect();
         assert_eq!(shared, [true, false, true, false, true], "a removal never shares its entry's trip");
         assert_eq!(resume(Vec::new(), NOW), []);
     }

@@ -37,7 +37,7 @@ fn durable_first_hot_state_second_forgetting_last() {
                 Some("drop") => &["give back"],
                 Some("divert") => &["publish to slow", "settle", "give back"],
                 Some("hold") => &["publish waiting", "hold", "settle", "give back"],
-                Some("redeliver") => &["give back", "unclaim"],
+                Some("redeliver:") => &["give back", "unclaim"],
                 Some(_) if obstacle.answer == "defer claimed" => &["publish waiting", "schedule", "give back"],
                 _ => &["publish waiting", "schedule", "settle", "give back"],
             };
