@@ -1,4 +1,4 @@
-//! What the process is doing when the fuse blows.
+//! The acts of the process whose fuse blows.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use delivery::dead_letters::DeadLetterService;
 use delivery::deliver::{Deliver, Invocation};
 use delivery::endpoints::EndpointService;
 use delivery::enqueue::Enqueue;
+use delivery::ports::dead_letters::DeadLetterFilter;
 use delivery::rebuild::{Rebuild, When};
 use delivery::release::Release;
 use domain::{ClaimHolder, EndpointSetting, Lane, Timestamp};
@@ -15,10 +16,12 @@ use howk_tests::world::webhook;
 
 use crate::scenes::{Scene, TENANT, URL, config, hash};
 
-/// One act: works with a fuse that blows after so many effects. Whether the act itself fails is the fuse's business.
+/// One act: it works on ports behind a fuse that blows after so many effects. The act's own result is dropped: whether it
+/// fails follows from the fuse alone.
 pub(crate) type Act = fn(&mut Scene, &Arc<Fuse>);
 
-/// Longer than any claim, and no more: a process that is dead settles again and again until its invocation ends.
+/// Longer than any claim lasts. It has an end because a process that counts as dead settles again and again until its
+/// invocation ends.
 const LASTING: Duration = Duration::from_hours(1);
 
 pub(crate) fn invocation(holder: &str, lane: Lane, now: Timestamp) -> Invocation {
@@ -31,8 +34,12 @@ pub(crate) fn fuse(scene: &Scene, allowed: usize, blow: Blow) -> Arc<Fuse> {
 }
 
 pub(crate) fn deliver(scene: &mut Scene, fuse: &Arc<Fuse>) {
-    let doomed =
-        Deliver { log: Arc::<Fuse>::clone(fuse), hot: Arc::<Fuse>::clone(fuse), ..(*scene.world.deliver()).clone() };
+    let doomed = Deliver {
+        log: Arc::<Fuse>::clone(fuse),
+        hot: Arc::<Fuse>::clone(fuse),
+        statuses: Arc::<Fuse>::clone(fuse),
+        ..(*scene.world.deliver()).clone()
+    };
     let (dispatch, invocation) = (scene.dispatch(), invocation("doomed", scene.lane, scene.world.now()));
     drop(scene.world.run(async move { doomed.deliver(&dispatch, &invocation).await }));
 }
@@ -46,23 +53,59 @@ pub(crate) fn release(scene: &mut Scene, fuse: &Arc<Fuse>) {
     drop(scene.world.run(async move { doomed.tick().await }));
 }
 
-pub(crate) fn resume(scene: &mut Scene, fuse: &Arc<Fuse>) {
-    let doomed = EndpointService {
+fn endpoint_service(scene: &Scene, fuse: &Arc<Fuse>) -> EndpointService {
+    EndpointService {
         log: Arc::<Fuse>::clone(fuse),
         hot: Arc::<Fuse>::clone(fuse),
+        endpoints: Arc::<Fuse>::clone(fuse),
         ..scene.world.endpoint_service()
-    };
-    drop(scene.world.run(async move { doomed.decide(&hash(), &config(), EndpointSetting::Active).await }));
+    }
+}
+
+fn decide(scene: &mut Scene, fuse: &Arc<Fuse>, setting: EndpointSetting) {
+    let doomed = endpoint_service(scene, fuse);
+    drop(scene.world.run(async move { doomed.decide(&hash(), &config(), setting).await }));
+}
+
+pub(crate) fn resume(scene: &mut Scene, fuse: &Arc<Fuse>) {
+    decide(scene, fuse, EndpointSetting::Active);
+}
+
+/// The owner pauses the endpoint, and then its webhook is worked on without any fault.
+pub(crate) fn pause(scene: &mut Scene, fuse: &Arc<Fuse>) {
+    decide(scene, fuse, EndpointSetting::Paused);
+    scene.deliver_once();
+}
+
+/// The owner disables the endpoint, and then its webhook is worked on without any fault.
+pub(crate) fn disable(scene: &mut Scene, fuse: &Arc<Fuse>) {
+    decide(scene, fuse, EndpointSetting::Disabled);
+    scene.deliver_once();
+}
+
+/// The scheduler's sweep of the unhealthy endpoints: it asks health URLs, and resumes what was held too late.
+pub(crate) fn sweep(scene: &mut Scene, fuse: &Arc<Fuse>) {
+    let doomed = endpoint_service(scene, fuse);
+    drop(scene.world.run(async move { doomed.sweep().await }));
+}
+
+fn dead_letter_service(scene: &Scene, fuse: &Arc<Fuse>) -> DeadLetterService {
+    DeadLetterService {
+        log: Arc::<Fuse>::clone(fuse),
+        hot: Arc::<Fuse>::clone(fuse),
+        index: Arc::<Fuse>::clone(fuse),
+        ..scene.world.dead_letter_service()
+    }
 }
 
 pub(crate) fn replay(scene: &mut Scene, fuse: &Arc<Fuse>) {
-    let doomed = DeadLetterService {
-        log: Arc::<Fuse>::clone(fuse),
-        hot: Arc::<Fuse>::clone(fuse),
-        ..scene.world.dead_letter_service()
-    };
-    let id = scene.id.clone();
+    let (doomed, id) = (dead_letter_service(scene, fuse), scene.id.clone());
     drop(scene.world.run(async move { doomed.replay(&id).await }));
+}
+
+pub(crate) fn replay_matching(scene: &mut Scene, fuse: &Arc<Fuse>) {
+    let doomed = dead_letter_service(scene, fuse);
+    drop(scene.world.run(async move { doomed.replay_matching(&DeadLetterFilter::default()).await }));
 }
 
 pub(crate) fn rebuild(scene: &mut Scene, fuse: &Arc<Fuse>) {
@@ -70,6 +113,8 @@ pub(crate) fn rebuild(scene: &mut Scene, fuse: &Arc<Fuse>) {
     let doomed = Rebuild {
         log: Arc::<Fuse>::clone(fuse),
         hot: Arc::<Fuse>::clone(fuse),
+        statuses: Arc::<Fuse>::clone(fuse),
+        recovery: Arc::<Fuse>::clone(fuse),
         ..(*scene.world.system.rebuild).clone()
     };
     drop(scene.world.run(async move { doomed.run(&ClaimHolder("doomed".to_owned()), When::IfLost, None).await }));

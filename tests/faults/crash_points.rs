@@ -1,10 +1,11 @@
-//! Every crash point: for each decision and each k, stop after effect k, let others take over, and nothing is lost
-//! (P9, DL-1).
+//! Every crash point: for each decision and each k, the process stops after effect k, other processes take over, and no
+//! webhook is lost (P9, DL-1).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::ports::dead_letters::DeadLetters;
+use delivery::ports::endpoints::Endpoints;
 use domain::{EndpointSetting, Phase, Record};
 use howk_tests::endpoint::Reply;
 use howk_tests::fuse::Blow;
@@ -12,7 +13,7 @@ use howk_tests::fuse::Blow;
 use crate::acts::{self, Act};
 use crate::scenes::{self, Scene, config, hash};
 
-/// What happens between the crash and the others' taking over.
+/// What happens between the crash and the start of the processes that take over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     TakeOver,
@@ -43,7 +44,7 @@ fn stop_after_every_effect(scene: impl Fn() -> Scene, act: Act) {
     }
 }
 
-/// Others take over: they rebuild what is lost, the owner resumes, the endpoint is well; and the webhook ends.
+/// Other processes take over: they rebuild what is lost, the owner resumes, the endpoint answers 200; the webhook ends.
 fn finish(scene: &mut Scene, then: Then, point: &str) {
     if then == Then::LoseHotStateToo {
         scene.world.lose_hot_state();
@@ -61,7 +62,20 @@ fn finish(scene: &mut Scene, then: Then, point: &str) {
     let status = scene.world.status(&scene.id).unwrap();
     assert!(status.phase.is_terminal(), "DL-1: it ended, but reads as {:?}. {point}", status.phase);
     assert_eq!(scene.world.waiting(), 0, "something waits for ever. {point}");
+    let (store, now) = (Arc::clone(&scene.world.store), scene.now());
+    let view = scene.world.run(async move { store.endpoint(&hash(), now).await }).unwrap();
+    assert_eq!(view.map_or(0, |view| view.inflight), 0, "LN-1: a lease is left. {point}");
+    attempts_are_bounded(scene, point);
     tombstones_follow_an_end(scene, point);
+}
+
+fn attempts_are_bounded(scene: &Scene, point: &str) {
+    let max_attempts = scene.dispatch().webhook.max_attempts;
+    for record in scene.world.witness.published() {
+        if let Record::Result(result) = record {
+            assert!(result.attempt.number <= max_attempts, "DL-2: attempt {}. {point}", result.attempt.number);
+        }
+    }
 }
 
 fn tombstones_follow_an_end(scene: &Scene, point: &str) {
@@ -99,7 +113,7 @@ fn exhausted_after_a_wait() {
     stop_after_every_effect(scenes::dying, acts::deliver);
 }
 
-/// A replay can follow as soon as the dead letter is listed, and its snapshot has the same key: the tombstone must not be last.
+/// A replay can follow as soon as the dead letter is listed, and its snapshots have the same key: the tombstone comes before.
 #[test]
 fn what_is_listed_as_dead_waits_no_more() {
     let mut listed = 0;
@@ -125,9 +139,9 @@ fn unrecoverable() {
     stop_after_every_effect(|| Scene::answering(Reply::status(400, 5)), acts::deliver);
 }
 
-/// Whoever takes over finds the endpoint disabled only once the webhook is given up: it is never held as well (P9).
+/// A holder that takes over finds the endpoint disabled only once the webhook is dead-lettered: it is never held too (P9).
 #[test]
-fn what_is_gone_is_never_held_too() {
+fn a_webhook_that_got_a_410_is_never_held_too() {
     for k in 0.. {
         let mut scene = Scene::answering(Reply::status(410, 5));
         let fuse = acts::fuse(&scene, k, Blow::Dies);
@@ -176,7 +190,7 @@ fn diverted() {
 
 #[test]
 fn deferred_by_a_cooldown() {
-    stop_after_every_effect(scenes::cooldown_closed, acts::deliver);
+    stop_after_every_effect(scenes::cooldown_holding, acts::deliver);
 }
 
 #[test]
@@ -234,18 +248,68 @@ fn rebuilt() {
     stop_after_every_effect(scenes::waiting_duplicate, acts::rebuild);
 }
 
+/// A pause that a crash leaves half made holds the webhook or lets it through: it is never lost, and never made twice.
+#[test]
+fn paused() {
+    stop_after_every_effect(|| Scene::answering(Reply::status(200, 5)), acts::pause);
+}
+
+#[test]
+fn disabled() {
+    stop_after_every_effect(|| Scene::answering(Reply::status(200, 5)), acts::disable);
+}
+
+/// A delivery that had not read the owner's decision to go on held the webhook after the resumption: the sweep resumes it.
+#[test]
+fn resumed_by_a_sweep() {
+    stop_after_every_effect(scenes::held_after_its_resumption, acts::sweep);
+}
+
+#[test]
+fn asked_by_a_sweep_whether_a_cooldown_is_over() {
+    for answer in [200, 503] {
+        stop_after_every_effect(|| scenes::cooldown_with_health_url(answer), acts::sweep);
+    }
+}
+
 #[test]
 fn replayed() {
-    for k in 0..8 {
-        let mut scene = scenes::dead();
-        let fuse = acts::fuse(&scene, k, Blow::Dies);
-        acts::replay(&mut scene, &fuse);
-        // The owner sees that it is still listed, and asks again once the first replay's lease has run out.
-        scene.world.pass(Duration::from_secs(31));
-        let fuse = acts::fuse(&scene, usize::MAX - 1, Blow::Dies);
-        acts::replay(&mut scene, &fuse);
-        finish(&mut scene, Then::TakeOver, &format!("dies after {k} effects of a replay"));
-        let deliveries = scene.world.ended().into_iter().filter(|(_, phase)| *phase == Phase::Delivered).count();
-        assert_eq!(deliveries, 1, "two replays of one dead letter deliver it once");
+    replay_after_every_effect(acts::replay);
+}
+
+#[test]
+fn replayed_by_filter() {
+    replay_after_every_effect(acts::replay_matching);
+}
+
+/// The owner sees that the dead letter is still listed and replays it again, once the first replay's lease has run out.
+fn replay_after_every_effect(act: Act) {
+    for blow in [Blow::Dies, Blow::FailsOnce] {
+        for then in [Then::TakeOver, Then::LoseHotStateToo] {
+            for k in 0.. {
+                let mut scene = scenes::dead();
+                let fuse = acts::fuse(&scene, k, blow);
+                act(&mut scene, &fuse);
+                if then == Then::LoseHotStateToo {
+                    scene.world.lose_hot_state();
+                    scene.world.rebuild();
+                }
+                scene.world.pass(Duration::from_secs(31));
+                let unblown = acts::fuse(&scene, usize::MAX - 1, Blow::Dies);
+                act(&mut scene, &unblown);
+                let point = format!("{blow:?} after {k} effects of a replay, {then:?}");
+                finish(&mut scene, Then::TakeOver, &point);
+                let ended = scene.world.ended();
+                let deliveries = ended.iter().filter(|(_, phase)| *phase == Phase::Delivered).count();
+                assert_eq!(deliveries, 1, "two replays of one dead letter deliver it once. {point}");
+                let (store, id) = (Arc::clone(&scene.world.store), scene.id.clone());
+                let listed = scene.world.run(async move { store.find(&id).await }).unwrap();
+                assert_eq!(listed, None, "what was delivered is listed no more. {point}");
+                if !fuse.has_blown() {
+                    assert!(k > 4, "a replay has effects to stop after");
+                    break;
+                }
+            }
+        }
     }
 }

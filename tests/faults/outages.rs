@@ -29,7 +29,7 @@ fn world(status: u16) -> World {
 
 #[test]
 fn p19_an_outage_of_the_results_sends_nothing_twice() {
-    // However long it lasts, and whether or not it looks as if it would ever end.
+    // Whether it is short or long, and whether or not the fault says that it passes.
     for kind in [FaultKind::Transient, FaultKind::Permanent] {
         for lasts in [Duration::from_secs(3), Duration::from_mins(10)] {
             an_outage_of_the_results(kind, lasts);
@@ -59,7 +59,7 @@ fn x9_a_dead_letter_that_could_not_be_published_is_published_later() {
     world.pass(Duration::from_secs(3));
     assert!(
         !world.status(&id).unwrap().phase.is_terminal(),
-        "nothing says that it is over before the dead letter is safe"
+        "no status says that it ended before the dead letter is durable"
     );
     world.outage.strike(&[]);
     world.pass(Duration::from_mins(5));
@@ -69,10 +69,10 @@ fn x9_a_dead_letter_that_could_not_be_published_is_published_later() {
     assert!(listed.iter().any(|listed| listed.entry.id == id && listed.dead_letter.is_some()));
 }
 
-/// Whatever stalls between the dead letter and its end, the owner cannot replay it before: the next life's snapshot would come
-/// before the tombstone of this one.
+/// Whichever step between the dead letter and its index entry stalls, the owner cannot replay the dead letter before: a
+/// snapshot of the next life would come before the tombstone of this one.
 #[test]
-fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
+fn dl_1_a_dead_letter_is_listed_once_its_webhook_waits_no_more() {
     for topic in [Topic::Results, Topic::State] {
         let mut world = world(500);
         let mut new = webhook(TENANT, URL);
@@ -85,7 +85,7 @@ fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
             |world: &World, of: Topic| world.witness.published().iter().filter(|record| record.topic() == of).count();
         let expected = (1, if topic == Topic::Results { 1 } else { 2 }, 1);
         let found = (count(&world, Topic::DeadLetter), count(&world, Topic::Results), count(&world, Topic::State));
-        assert_eq!(found, expected, "each step is safe before the next: {topic:?}");
+        assert_eq!(found, expected, "each step is durable before the next: {topic:?}");
         assert!(!world.status(&id).unwrap().phase.is_terminal());
         let replay = |world: &mut World| {
             let (service, id) = (world.dead_letter_service(), id.clone());
@@ -100,7 +100,7 @@ fn dl_1_a_letter_is_found_once_its_webhook_waits_no_more() {
     }
 }
 
-/// An owner that the log keeps waiting beyond its claim does not give up what another one has delivered meanwhile.
+/// A holder that the log keeps waiting beyond its claim does not dead-letter what another holder has delivered meanwhile.
 #[test]
 fn cl_1_what_another_holder_delivered_is_not_dead_lettered() {
     let mut world = world(500);
@@ -121,8 +121,8 @@ fn cl_1_what_another_holder_delivered_is_not_dead_lettered() {
     world.pass(Duration::from_mins(1));
     let published = world.witness.published();
     assert!(!published.iter().any(|record| matches!(record, Record::DeadLetter(_))), "it was delivered");
-    let told = published.iter().filter(|record| matches!(record, Record::Result(_))).count();
-    assert_eq!((told, world.endpoints.seen().len()), (2, 2), "each request is told all the same");
+    let results = published.iter().filter(|record| matches!(record, Record::Result(_))).count();
+    assert_eq!((results, world.endpoints.seen().len()), (2, 2), "each request has its result all the same");
     world.lose_hot_state();
     world.pass(Duration::from_mins(1));
     assert_eq!(world.status(&id).unwrap().phase, Phase::Delivered);
@@ -153,9 +153,9 @@ impl HotState for Part {
     }
 }
 
-/// P19: however long the endpoint cannot be told of it, the log is told once of a request that another owner settled.
+/// P19: however long the endpoint's report cannot be stored, a request whose dispatch another holder settled has one result.
 #[test]
-fn p19_what_another_holder_settled_is_told_once() {
+fn p19_a_request_whose_dispatch_another_holder_settled_has_one_result() {
     let mut world = World::new(11, settings());
     world.endpoints.behave(|_, _, earlier| Reply::status(if earlier == 0 { 500 } else { 200 }, 5));
     let mut new = webhook(TENANT, URL);
@@ -172,7 +172,7 @@ fn p19_what_another_holder_settled_is_told_once() {
     let server = Invocation { deadline: None, ..invocation("first", Lane::Fast, world.now()) };
     let (clock, outage, witness) = (Arc::clone(&world.clock), Arc::clone(&world.outage), Arc::clone(&world.witness));
     outage.strike(&[Topic::DeadLetter]);
-    let told = world.run(async move {
+    let results = world.run(async move {
         let beside = async {
             clock.sleep(Duration::from_mins(1)).await;
             second.deliver(&dispatch, &invocation("second", Lane::Fast, soon)).await.unwrap();
@@ -185,7 +185,7 @@ fn p19_what_another_holder_settled_is_told_once() {
         assert_eq!(settled.unwrap(), Handled::Done);
         witness.published().into_iter().filter(|record| matches!(record, Record::Result(_))).count()
     });
-    assert_eq!((told, world.endpoints.seen().len()), (2, 2), "one for each request");
+    assert_eq!((results, world.endpoints.seen().len()), (2, 2), "one for each request");
 }
 
 #[test]
@@ -207,13 +207,13 @@ fn p10_accepted_means_published() {
     world.outage.strike(&[Topic::Pending]);
     let (enqueue, new) = (world.system.enqueue.clone(), webhook(TENANT, URL));
     let answer = world.run(async move { enqueue.enqueue(vec![new]).await });
-    assert!(answer.is_err(), "the caller is told");
+    assert!(answer.is_err(), "the caller gets an error");
     world.outage.strike(&[]);
     world.pass(Duration::from_mins(1));
-    assert_eq!(world.endpoints.seen().len(), 0, "and nothing was sent behind its back");
+    assert_eq!(world.endpoints.seen().len(), 0, "and the refused webhook is not sent");
 }
 
-/// Who works next on the dispatch of a scene; the reasons for which something waits since.
+/// Has `holder` work on the dispatch of a scene; returns also the reasons for which something waits since.
 fn work(scene: &mut Scene, holder: &str) -> (Result<Handled, Fault>, Vec<WaitReason>) {
     let (deliver, dispatch) = (scene.world.deliver(), scene.dispatch());
     let (invocation, before) = (invocation(holder, scene.lane, scene.now()), scene.world.witness.published().len());
@@ -229,11 +229,11 @@ fn inflight(scene: &mut Scene) -> u64 {
     scene.world.run(async move { store.endpoint(&hash(), now).await }).unwrap().map_or(0, |view| view.inflight)
 }
 
-/// The log fails before a decision is stored: whoever comes next finds neither a claim nor a lease in its way.
+/// The log fails before a decision is stored: the next holder finds neither a claim nor a lease.
 #[test]
 fn cl_1_ln_1_a_fault_of_the_log_gives_back_what_was_taken() {
     for (scene, reason) in [
-        (scenes::cooldown_closed(), WaitReason::Cooldown),
+        (scenes::cooldown_holding(), WaitReason::Cooldown),
         (scenes::circuit_open(), WaitReason::Circuit),
         (scenes::paused(), WaitReason::Paused),
     ] {
@@ -247,7 +247,7 @@ fn cl_1_ln_1_a_fault_of_the_log_gives_back_what_was_taken() {
     }
 }
 
-/// The slow lane may have been given it all the same, so the repeat is told of it.
+/// The log may have stored the dispatch for the slow lane all the same, so the record waits behind its own claim.
 #[test]
 fn cl_1_a_fault_while_diverting_gives_back_the_leases_and_keeps_the_claim() {
     let mut scene = scenes::known_slow();
@@ -258,7 +258,7 @@ fn cl_1_a_fault_while_diverting_gives_back_the_leases_and_keeps_the_claim() {
     assert_eq!(work(&mut scene, "second").1, [WaitReason::Claimed]);
 }
 
-/// The store fails to store a probe: no request was made, so the next one is no takeover.
+/// A probe cannot be stored: no request was made, so the next holder's attempt is no takeover.
 #[test]
 fn cl_1_a_fault_of_a_probe_gives_back_what_was_taken() {
     let mut scene = scenes::circuit_to_probe(Reply::status(200, 5));

@@ -1,4 +1,4 @@
-//! The situations in which the process dies: one for each decision, set up before anybody works.
+//! The situations in which the process dies: one for each decision, set up before any process runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use howk_tests::world::{World, settings, webhook};
 pub(crate) const URL: &str = "https://receiver.example/hook";
 pub(crate) const TENANT: &str = "tenant";
 
-/// A world in which nobody works and one webhook is pending.
+/// A world in which no process runs and one webhook is pending.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) id: WebhookId,
@@ -45,7 +45,7 @@ impl Scene {
         dispatches.next().unwrap()
     }
 
-    fn close(&mut self, write: Write) {
+    fn apply(&mut self, write: Write) {
         let store = Arc::clone(&self.world.store);
         self.world.run(async move { store.apply(vec![write]).await }).unwrap();
     }
@@ -87,11 +87,11 @@ pub(crate) fn known_slow() -> Scene {
     let Bucket { start, tally } = Bucket { start: bucket, tally };
     let report =
         EndpointReport { endpoint: endpoint(), bucket: start, keep_since: Timestamp::EPOCH, tally, cooldown: None };
-    scene.close(Write::Report(report));
+    scene.apply(Write::Report(report));
     scene
 }
 
-pub(crate) fn cooldown_closed() -> Scene {
+pub(crate) fn cooldown_holding() -> Scene {
     let mut scene = Scene::answering(Reply::status(200, 5));
     let ends_at = scene.now().plus(Duration::from_mins(1));
     let cooldown = Cooldown::new(ends_at, ends_at.plus(Duration::from_secs(30)));
@@ -165,6 +165,36 @@ pub(crate) fn dying() -> Scene {
     scene.world.pass(Duration::from_secs(30));
     let release = scene.world.system.release.clone();
     scene.world.run(async move { release.tick().await }).unwrap();
+    scene
+}
+
+/// Held by a delivery that had not read the owner's decision to go on: the endpoint is active all the same.
+pub(crate) fn held_after_its_resumption() -> Scene {
+    let mut scene = held();
+    let hold = scene.world.witness.published().into_iter().find_map(|record| match record {
+        Record::Waiting(waiting) => Some(Write::Hold(waiting)),
+        _ => None,
+    });
+    let service = scene.world.endpoint_service();
+    scene.world.run(async move { service.decide(&hash(), &config(), EndpointSetting::Active).await }).unwrap();
+    let due = Write::Unschedule(scene.id.clone(), u64::MAX);
+    scene.apply(due);
+    scene.apply(hold.unwrap());
+    scene
+}
+
+/// A webhook that waits for a cooldown which ends in five seconds, and a health URL that answers with `answer`.
+pub(crate) fn cooldown_with_health_url(answer: u16) -> Scene {
+    let mut settings = settings();
+    let health_url = "https://receiver.example/health".to_owned();
+    settings.endpoints.insert("receiver.example".to_owned(), settings::EndpointSettings { health_url });
+    let mut world = World::new(7, settings);
+    world.endpoints.behave(move |url, _, _| Reply::status(if url.ends_with("/health") { answer } else { 200 }, 5));
+    let id = world.enqueue(vec![webhook(TENANT, URL)]).remove(0);
+    let mut scene = Scene { world, id, lane: Lane::Fast };
+    let ends_at = scene.now().plus(Duration::from_secs(5));
+    scene.change(Circuit::default(), Some(Cooldown::new(ends_at, ends_at.plus(Duration::from_secs(30)))));
+    scene.deliver_once();
     scene
 }
 

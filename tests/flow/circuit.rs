@@ -53,7 +53,7 @@ fn w6_no_answer_goes_uncounted_however_many_come_at_once() {
 }
 
 #[test]
-fn w7_an_open_circuit_rests_as_long_as_its_recovery_time_says() {
+fn w7_an_open_circuit_sends_nothing_for_its_recovery_time() {
     let mut world = world(500);
     let ids = enqueue_many(&mut world, 6);
     world.pass(Duration::from_secs(1));
@@ -83,7 +83,7 @@ fn a_busy_endpoint_with_a_few_errors_stays_closed() {
 }
 
 #[test]
-fn an_endpoint_that_asked_for_rest_is_gated_not_tripped() {
+fn an_endpoint_that_sent_retry_after_has_a_cooldown_and_a_closed_circuit() {
     let mut world = world(200);
     world.endpoints.behave(
         |_, _, earlier| {

@@ -43,7 +43,7 @@ impl Feed for Refusing {
     }
 }
 
-/// Nothing comes after the one webhook whose commit was refused, and it counts as settled all the same.
+/// No record follows the one webhook whose commit was refused, and the webhook counts as settled all the same.
 #[tokio::test]
 async fn a_commit_that_was_refused_is_made_without_further_records() {
     let mut settings = settings();

@@ -113,8 +113,8 @@ fn dl_1_what_howk_could_not_do_is_named_and_comes_again() {
     }
 }
 
-/// P19: an outage of the log that is over before the invocation is, and one that is not. Who was sent a webhook that could
-/// not be settled gets it once more at the most, however often its batch comes meanwhile.
+/// P19: an outage of the log that is over before the invocation is, and one that is not. An endpoint gets a
+/// webhook that could not be settled once more at most, however often its batch comes meanwhile.
 #[test]
 fn p19_while_results_cannot_be_written_a_batch_that_comes_again_is_not_sent_again() {
     let mut world = World::new(1, settings());
@@ -130,7 +130,7 @@ fn p19_while_results_cannot_be_written_a_batch_that_comes_again_is_not_sent_agai
         world.pass(MINUTE);
         assert_eq!(failures(&invoke(&mut world, &handler, &event, MINUTE).unwrap()), names(&found));
     }
-    assert_eq!(world.endpoints.seen().len(), 3, "nobody is asked what could not be kept");
+    assert_eq!(world.endpoints.seen().len(), 3, "no request is made whose result could not be stored");
     world.outage.strike(&[]);
     assert_eq!(failures(&invoke(&mut world, &handler, &event, MINUTE).unwrap()), []);
     assert_eq!(world.endpoints.seen().len(), 6);
@@ -216,7 +216,7 @@ fn what_there_is_no_time_for_is_not_begun() {
 }
 
 #[test]
-fn while_the_hot_state_is_lost_everything_is_handed_back() {
+fn while_the_hot_state_is_lost_everything_is_redelivered() {
     let mut world = World::new(1, settings());
     world.enqueue(tenants(2, 2));
     let found = found(&mut world, Topic::Pending);
@@ -237,14 +237,14 @@ fn an_event_that_is_malformed_or_of_another_topic_fails_untouched() {
     let found = found(&mut world, Topic::Pending);
     let handler = handler(&world, &settings());
     let elsewhere = event("howk.results", &found);
-    for (event, told) in [
+    for (event, expected) in [
         (elsewhere.as_str(), "howk.malformed_event: records.howk.results-"),
         ("{\"records\":{\"howk.pending-0\":[{}]}}", "howk.malformed_event: records.howk.pending-0[0]: missing field"),
     ] {
         let failed = invoke(&mut world, &handler, event, MINUTE).unwrap_err();
-        assert!(failed.starts_with(told), "{failed}");
+        assert!(failed.starts_with(expected), "{failed}");
     }
-    assert_eq!(world.witness.published().len(), 1, "nothing was buried");
+    assert_eq!(world.witness.published().len(), 1, "nothing was dead-lettered");
 }
 
 #[test]

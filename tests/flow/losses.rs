@@ -61,7 +61,7 @@ fn x3_every_failure_up_to_the_last_attempt_is_retried() {
 }
 
 #[test]
-fn x4_what_is_accepted_while_nobody_works_is_delivered_later() {
+fn x4_what_is_accepted_while_no_process_runs_is_delivered_later() {
     let mut world = World::new(1, settings());
     let ids = enqueue_many(&mut world, 5);
     world.pass(HOUR);
@@ -95,7 +95,7 @@ fn x6_a_record_that_could_not_be_settled_is_tried_again_in_the_same_session() {
     let ids = enqueue_many(&mut world, 5);
     world.pass(MINUTE);
     for id in &ids {
-        assert_eq!(phase(&mut world, id), Phase::Delivered, "handed back until the rebuild was done, then worked on");
+        assert_eq!(phase(&mut world, id), Phase::Delivered, "redelivered until the rebuild was done, then worked on");
     }
     let lag = Arc::clone(&world.log);
     assert_eq!(world.run(async move { lag.lag(Topic::Pending).await }).unwrap(), 0, "and committed");
@@ -165,7 +165,7 @@ fn x12_whatever_waits_has_a_snapshot_before_it_counts_as_waiting() {
 }
 
 #[test]
-fn p15_a_record_that_cannot_be_read_ends_as_a_dead_letter_and_blocks_nobody() {
+fn p15_a_record_that_cannot_be_read_ends_as_a_dead_letter_and_blocks_no_other() {
     let mut world = world(200);
     let (deliver, clock) = (world.deliver(), Arc::clone(&world.clock));
     let handled = world.run(async move {

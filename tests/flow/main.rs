@@ -10,6 +10,7 @@ mod handler;
 mod intake;
 mod invocations;
 mod lanes;
+mod log_lines;
 mod losses;
 mod recovery;
 mod redeliveries;

@@ -1,4 +1,4 @@
-//! The hot state is lost and comes back.
+//! The hot state is lost and rebuilt.
 
 use std::sync::Arc;
 
@@ -121,12 +121,12 @@ fn a_cooldown_survives_the_loss_of_the_hot_state() {
     world.pass(Duration::from_secs(10));
     enqueue(&mut world, 5);
     world.pass(Duration::from_secs(500));
-    assert_eq!(world.endpoints.seen().len(), 1, "RT-1: still at rest");
+    assert_eq!(world.endpoints.seen().len(), 1, "RT-1: the cooldown still holds");
 }
 
-/// A probe opened the cooldown, and whoever still waits carries it: a sweep must not close it again.
+/// A probe ended the cooldown, and the snapshots of the waiting webhooks carry it: a sweep must not begin it again.
 #[test]
-fn a_cooldown_that_a_probe_opened_stays_open_through_a_sweep() {
+fn a_cooldown_that_a_probe_ended_stays_over_through_a_sweep() {
     let mut world = world(200);
     let asked = 6 * 3600;
     world.endpoints.behave(move |_, _, earlier| match earlier {
@@ -136,21 +136,24 @@ fn a_cooldown_that_a_probe_opened_stays_open_through_a_sweep() {
     enqueue(&mut world, 5);
     world.pass(Duration::from_secs(1));
     enqueue_many(&mut world, 30);
-    let opened = (0..9 * 60).any(|_| {
+    let probed = (0..9 * 60).any(|_| {
         world.pass(MINUTE);
         world.endpoints.seen().len() > 1
     });
-    assert!(opened, "somebody probed");
+    assert!(probed, "a webhook probed");
     world.pass(HOUR);
-    assert!(world.waiting() > 0, "the window lasts, and a sweep has found who waits in it");
+    assert!(world.waiting() > 0, "the window lasts, and a sweep has found the webhooks that wait in it");
     let ids = enqueue_many(&mut world, 5);
     world.pass(MINUTE);
-    assert!(ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered), "nobody waits for an open cooldown");
+    assert!(
+        ids.iter().all(|id| phase(&mut world, id) == Phase::Delivered),
+        "no webhook waits for a cooldown that is over"
+    );
 }
 
-/// A part of the store is lost with an endpoint's cooldown, long before that opens. What waits for it tells of it.
+/// A part of the store is lost with an endpoint's cooldown, long before its end. The snapshots of what waits carry it.
 #[test]
-fn rt_1_a_closed_cooldown_that_was_lost_alone_is_put_back_by_a_sweep() {
+fn rt_1_a_holding_cooldown_that_was_lost_alone_is_put_back_by_a_sweep() {
     let mut world = world(200);
     world.endpoints.behave(
         |_, _, earlier| {
@@ -171,9 +174,9 @@ fn rt_1_a_closed_cooldown_that_was_lost_alone_is_put_back_by_a_sweep() {
         enqueue(&mut world, 5);
         world.pass(HOUR);
     }
-    assert_eq!(world.endpoints.seen().len(), 1, "still at rest");
+    assert_eq!(world.endpoints.seen().len(), 1, "the cooldown still holds");
     world.pass(HOUR * 26);
-    assert_eq!((world.endpoints.seen().len(), world.waiting()), (48, 0), "and then everything goes out");
+    assert_eq!((world.endpoints.seen().len(), world.waiting()), (48, 0), "and then everything is sent");
 }
 
 /// A caller repeats its key after the store was lost and before it knows again that the webhook was delivered.
@@ -229,10 +232,10 @@ fn what_is_under_way_when_the_store_is_lost_settles_all_the_same() {
     assert_eq!((phase(&mut world, &id), world.endpoints.seen().len()), (Phase::Delivered, 1));
 }
 
-/// A part of the store is lost, and the mark is not: a replica that was behind took over, say. The schedule is compared
-/// with the log before long.
+/// A part of the store is lost and the epoch is not, as when a replica that lagged takes over. The next sweep compares the
+/// schedule with the log.
 #[test]
-fn dl_1_what_only_the_log_knows_of_is_put_back_although_the_mark_is_there() {
+fn dl_1_what_only_the_log_knows_is_put_back_although_the_epoch_is_there() {
     let mut world = world(200);
     world.endpoints.behave(|_, _, earlier| Reply::status(if earlier < 10 { 500 } else { 200 }, 5));
     let ids: Vec<_> = (0..10).map(|_| enqueue(&mut world, 9)).collect();
@@ -268,7 +271,7 @@ impl Log for Watched {
     async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
         let reading = self.reading.fetch_add(1, Ordering::Relaxed) + 1;
         self.peak.fetch_max(reading, Ordering::Relaxed);
-        // Whoever reads at the same time comes to here before the page does.
+        // A read at the same time gets here before this page is read.
         tokio::task::yield_now().await;
         let page = self.log.read(topic, from, limit).await;
         self.reading.fetch_sub(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What there is no time for where an event source takes no partial responses: it goes back to the log.
+//! An event source without partial responses: records for which there is no time are republished to the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,13 +35,17 @@ fn without_partial_responses_late_records_go_back_to_the_log_and_faults_fail_the
     assert_eq!(failures(&answer), [], "the batch may be acknowledged");
     let all = found(&mut world, Topic::Pending);
     let again: Vec<_> = all.into_iter().filter(|one| one.position.offset >= 20).collect();
-    // Earlier by 5 s than an invocation whose rest is named.
+    // Earlier by 5 s than an invocation that can name the records it leaves.
     assert_eq!(again.len(), 8, "what was not begun stands at the log's end");
     invoke(&mut world, &handler, &event("howk.pending", &batch), MINUTE).unwrap();
     let seen = world.endpoints.seen();
     assert_eq!(seen.len(), 20, "where the process died before the acknowledgement, the batch comes again");
     assert_eq!(failures(&invoke(&mut world, &handler, &event("howk.pending", &again), MINUTE).unwrap()), []);
-    assert_eq!(world.endpoints.seen().len(), 20, "and what was handed back is dropped as the same dispatch");
+    assert_eq!(
+        world.endpoints.seen().len(),
+        20,
+        "and a republished record is dropped as a duplicate of its dispatch"
+    );
     assert!(ids.iter().all(|id| world.status(id).is_some_and(|status| status.phase == Phase::Delivered)));
 
     world.enqueue(tenants(1, 1));
@@ -53,7 +57,7 @@ fn without_partial_responses_late_records_go_back_to_the_log_and_faults_fail_the
 
 /// A broker that takes as long for a hand-over as a publish may, while the store hangs.
 #[test]
-fn what_is_handed_back_has_the_time_of_a_publish_before_any_statistics() {
+fn republishing_has_the_time_of_a_publish_before_any_statistics() {
     let mut settings = ordered();
     settings.delivery.concurrency = 1;
     settings.lambda.partial_responses = false;
@@ -74,7 +78,7 @@ fn what_is_handed_back_has_the_time_of_a_publish_before_any_statistics() {
 
 /// An invocation that has no time beside its requests makes them all the same.
 #[test]
-fn an_invocation_without_time_to_hand_back_still_sends() {
+fn an_invocation_without_time_to_republish_still_sends() {
     let mut settings = ordered();
     settings.lambda.partial_responses = false;
     let mut world = World::new(1, settings.clone());
@@ -85,10 +89,10 @@ fn an_invocation_without_time_to_hand_back_still_sends() {
     assert_eq!(world.endpoints.seen().len(), 1);
 }
 
-/// The store takes its time to say that it is whole. However little is left to hand anything back, a request that may last
+/// The store is slow to say that it is rebuilt. However little time remains to republish anything, a request that may last
 /// longest can be begun after that; else the same record would be published again for ever.
 #[test]
-fn what_is_kept_for_handing_back_leaves_time_to_begin() {
+fn the_time_kept_for_republishing_leaves_time_to_begin() {
     for spare in [2, 4, 5, 7, 9] {
         let mut settings = ordered();
         settings.lambda.partial_responses = false;

@@ -84,13 +84,13 @@ fn a_cooldown_belongs_to_the_endpoint_so_that_new_webhooks_wait_too() {
     world.pass(Duration::from_secs(1));
     let later = enqueue(&mut world, 5);
     world.pass(Duration::from_secs(290));
-    assert_eq!(world.endpoints.seen().len(), 1, "nobody calls while the cooldown is closed");
+    assert_eq!(world.endpoints.seen().len(), 1, "no request is made while the cooldown holds");
     world.pass(Duration::from_secs(200));
     assert_eq!(phase(&mut world, &later), Phase::Delivered);
 }
 
 #[test]
-fn a_health_url_opens_the_cooldown_or_moves_it() {
+fn a_health_url_ends_the_cooldown_or_moves_it() {
     for (healthy, within) in [(200_u16, 160), (503, 460)] {
         let mut settings = settings();
         let health = settings::EndpointSettings { health_url: "https://receiver.example/health".to_owned() };
@@ -130,11 +130,11 @@ fn p16_p24_what_is_not_worth_a_retry_is_a_dead_letter_that_its_holder_can_read()
         let id = enqueue(&mut world, 5);
         world.pass(HOUR);
         assert_eq!((phase(&mut world, &id), world.endpoints.seen().len()), (Phase::Dead, 1), "{answered}");
-        let told = world.witness.published().into_iter().find_map(|record| match record {
+        let dead = world.witness.published().into_iter().find_map(|record| match record {
             Record::DeadLetter(dead_letter) => Some((dead_letter.reason, dead_letter.status)),
             _ => None,
         });
-        let (reason, status) = told.unwrap();
+        let (reason, status) = dead.unwrap();
         assert!(reason.contains(&answered.to_string()), "{reason}");
         assert_eq!(status, Some(answered));
     }
@@ -164,7 +164,7 @@ fn a_webhook_names_statuses_that_are_retried_too() {
 }
 
 #[test]
-fn attempts_tell_their_cause() {
+fn attempts_have_a_cause() {
     let mut world = world(500);
     let id = enqueue(&mut world, 2);
     world.pass(HOUR);

@@ -1,4 +1,4 @@
-//! What owners decide: pause, resume, disable, enable, replay.
+//! The owners' decisions: pause, resume, disable, enable, replay.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn decide(world: &mut World, state: EndpointSetting) -> u64 {
 }
 
 #[test]
-fn p17_what_is_sent_while_paused_or_disabled_waits_and_goes_out_on_resume() {
+fn p17_what_is_accepted_while_paused_or_disabled_is_held_and_sent_on_resume() {
     for state in [EndpointSetting::Paused, EndpointSetting::Disabled] {
         let mut world = world(200);
         decide(&mut world, state);

@@ -1,4 +1,4 @@
-//! The real server on real HTTP: what is in flight when it is told to stop is finished.
+//! The real server on real HTTP: a request in flight when the server is stopped is finished.
 
 use std::sync::Arc;
 

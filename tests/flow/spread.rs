@@ -1,4 +1,4 @@
-//! Retry storms: what comes back at once, and how far it is spread (P3, and the seeds' targets).
+//! Retry storms: how many webhooks come back at once, and how far they are spread (P3, and the seeds' targets).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,21 +9,21 @@ use testkit::random::SeededRandom;
 
 use crate::{HOUR, URL, world};
 
-/// What a fleet sends steadily, a second.
+/// The steady rate of a fleet, a second.
 const STEADY: u64 = 1000;
-/// What was refused at the moment the limit struck: with ±5 % of jitter it comes back as the 14 % of the seed.
+/// The webhooks that were refused when the limit was reached: with ±5 % of jitter it comes back as the 14 % of the seed.
 const REFUSED: u64 = 840;
 const COOLDOWN: Duration = Duration::from_mins(1);
-/// What the receiver takes, a second, before it refuses again.
+/// The rate that the receiver accepts, a second, before it refuses again.
 const CAPACITY: u64 = STEADY * 110 / 100;
 
 /// What a release looks like to the receiver.
 struct Storm {
-    /// What comes on top while the first wave comes back, on average, as a share of the steady rate.
+    /// The average rate on top while the first wave comes back, as a share of the steady rate.
     surge: f64,
     /// The same in the fullest second.
     fullest: f64,
-    /// The second in which the last one is taken.
+    /// The second in which the last webhook is accepted.
     drained_at: u64,
 }
 
@@ -64,7 +64,7 @@ fn the_surge_after_a_cooldown_is_under_three_percent_for_at_most_twelve_percent_
     });
     assert!(lockstep.surge >= 0.14, "the storm of the seed: {}", lockstep.surge);
     assert!(windowed.surge < 0.03, "spread over the window: {}", windowed.surge);
-    // So few in so many seconds: the fullest one is above the average by chance.
+    // With so few webhooks in so many seconds, the fullest second is above the average by chance.
     assert!(windowed.fullest < lockstep.fullest / 3.0, "{} against {}", windowed.fullest, lockstep.fullest);
     let (drained, before) = (windowed.drained_at, lockstep.drained_at);
     assert!(drained * 100 <= before * 112, "{drained} s, {before} s in lockstep");

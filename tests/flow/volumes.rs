@@ -24,13 +24,13 @@ const ROOM: usize = COUNT / 2;
 /// Records that are published together, large as they are.
 const GROUP: usize = (16 << 20) / LARGE;
 
-/// A log that refuses what a test says, and takes what that leaves.
+/// A log that refuses the records that a test picks, and accepts the others.
 struct Choosy<F> {
     log: Arc<dyn Log>,
     refuse: F,
 }
 
-/// A log that takes only so much together, and takes that much before it refuses the rest, as a full queue does.
+/// A log that accepts only so much together, and accepts that much before it refuses the remainder, as a full queue does.
 fn narrow(world: &World) -> Arc<dyn Log> {
     let refuse = |records: &mut Vec<Record>| {
         let is_full = records.len() > ROOM;
@@ -106,7 +106,7 @@ fn what_is_due_is_released_in_groups() {
 
 /// P15: a broker whose largest record was made smaller refuses one webhook for good.
 #[test]
-fn a_webhook_that_the_log_takes_no_more_holds_up_nobody_else() {
+fn a_webhook_that_the_log_no_longer_accepts_holds_up_no_other() {
     let mut world = world(500, EndpointSetting::Active);
     world.pass(DAY);
     let refused = world.witness.published().into_iter().find_map(|record| match record {

@@ -19,7 +19,9 @@ use crate::system::System;
 const ABOUT_WEBHOOKS: [&str; 5] =
     ["delivery::batch", "delivery::deliver", "delivery::effects", "delivery::enqueue", "sender_http"];
 /// What these say about no webhook: about a batch, or about an endpoint.
-const ABOUT_OTHERS: [&str; 1] = ["the invocation ends before its batch"];
+const ABOUT_OTHERS: [&str; 1] = ["the invocation ends before its batch is settled"];
+/// The text about a record that cannot be read.
+const UNDECODABLE: &str = "a record cannot be read and is dead-lettered with its bytes";
 
 type Lines = Arc<Mutex<Vec<Line>>>;
 
@@ -62,16 +64,20 @@ async fn every_line_about_a_webhook_names_it() {
     let again = system.post("acme", "/fails-once").await;
     let refused = system.post("acme", "/refuses").await;
     system.until_delivered(&again).await;
-    until("it is dead-lettered", async || has(&lines, "attempt finished", &refused)).await;
+    until("it is dead-lettered", async || {
+        parsed(&lines).iter().any(|line| line["disposition"] == "dead_lettered" && line["webhook_id"] == *refused)
+    })
+    .await;
 
     let unknown = unsettled_for_a_while(&system, &lines).await;
     without_status(&system, &lines).await;
-    // What nobody can read has no id: its position tells.
+    // A record that cannot be read has no webhook id: its position identifies it.
     let (partition, offset) = write(&brokers, &topic, b"not a webhook").await;
-    let position = format!("Position {{ partition: {partition}, offset: {offset} }}");
-    let is_told =
-        async || parsed(&lines).iter().any(|line| line["message"] == "undecodable" && line["position"] == *position);
-    until("it is told where it stands", is_told).await;
+    let is_logged = async || {
+        let stands_there = |line: &Value| line["partition"] == partition && line["offset"] == offset;
+        parsed(&lines).iter().any(|line| line["message"] == UNDECODABLE && stands_there(line))
+    };
+    until("its position is logged", is_logged).await;
 
     let found = parsed(&lines);
     check_names(&found);
@@ -88,7 +94,7 @@ async fn unsettled_for_a_while(system: &System, lines: &Lines) -> String {
     let key = format!("{{ep:{}}}", endpoint.hash());
     redis(&system.redis, &["set", &key, "no hash"]);
     let unknown = system.post("acme", "/unknown").await;
-    until("it comes again", async || has(lines, "not settled; it must come again", &unknown)).await;
+    until("it comes again", async || has(lines, "a record could not be settled; it is redelivered", &unknown)).await;
     redis(&system.redis, &["del", &key]);
     system.until_delivered(&unknown).await;
     unknown
@@ -113,7 +119,7 @@ fn check_names(found: &[Value]) {
     });
     let is_named = |line: &&Value| line["webhook_id"].as_str().is_some_and(|id| id.starts_with("wh_"));
     let (named, nameless): (Vec<_>, Vec<_>) = about.partition(is_named);
-    let nameless: Vec<_> = nameless.into_iter().filter(|line| line["message"] != "undecodable").collect();
+    let nameless: Vec<_> = nameless.into_iter().filter(|line| line["message"] != UNDECODABLE).collect();
     assert!(nameless.is_empty(), "{nameless:#?}");
     assert!(named.len() >= 6, "{named:#?}");
 }

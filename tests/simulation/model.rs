@@ -1,4 +1,4 @@
-//! The reference model: what must be true of a run, told from what was accepted, what endpoints saw and what the log
+//! The reference model: what must be true of a run, judged by what was accepted, what endpoints saw and what the log
 //! acknowledged. It knows nothing of how howk works.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Every invariant that can be told at the end.
+    /// Every invariant that can be judged at the end.
     pub(crate) fn check(&self) {
         self.dl_1_every_webhook_ends();
         self.dl_2_attempts_within_their_maximum();
@@ -64,7 +64,7 @@ impl Run {
 
     /// What was published about one webhook, a line each.
     fn story(&self, id: &WebhookId) -> String {
-        let told = self.published.iter().filter_map(|record| match record {
+        let shown = self.published.iter().filter_map(|record| match record {
             Record::Dispatch(lane, d) if d.webhook.id == *id => {
                 Some(format!("dispatch {} in {lane:?} at {:?}, attempt {}", d.number, d.scheduled_at, d.attempt))
             }
@@ -76,7 +76,7 @@ impl Run {
             }
             _ => None,
         });
-        let lines: Vec<String> = told.collect();
+        let lines: Vec<String> = shown.collect();
         format!("{id}\n  {}", lines.join("\n  "))
     }
 
@@ -124,20 +124,20 @@ impl Run {
             self.seen.iter().filter(|seen| seen.status == Some(200)).map(|seen| seen.id.as_str()).collect();
         for (id, phases) in self.ends() {
             if phases.contains(&Phase::Delivered) {
-                assert!(received.contains(id.as_str()), "{id} counts as delivered, nobody received it");
+                assert!(received.contains(id.as_str()), "{id} counts as delivered, and no endpoint received it");
             }
         }
     }
 }
 
-/// Watches cooldowns: once an endpoint has asked for rest, nothing may begin before (RT-1).
+/// Watches cooldowns: once an endpoint has sent Retry-After, no request may begin before its time (RT-1).
 #[derive(Debug, Default)]
 pub(crate) struct Cooldowns {
     closed_until: BTreeMap<String, (Timestamp, Timestamp)>,
 }
 
 impl Cooldowns {
-    /// Notes that an endpoint answered at `at` and asked for rest until `until`.
+    /// Records that an endpoint answered at `at` with a Retry-After until `until`.
     pub(crate) fn asked(&mut self, url: &str, at: Timestamp, until: Timestamp) {
         let entry = self.closed_until.entry(url.to_owned()).or_insert((at, until));
         if until > entry.1 {

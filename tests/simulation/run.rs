@@ -35,7 +35,7 @@ pub(crate) fn run(seed: u64) {
     let violations = simulation.watch.violations.lock().clone();
     assert!(violations.is_empty(), "{} violations, the first: {}", violations.len(), violations[0]);
     run.check();
-    assert_eq!(simulation.world.endpoints.present(), 0, "LN-1: nothing is in flight at rest");
+    assert_eq!(simulation.world.endpoints.present(), 0, "LN-1: nothing is in flight once all have ended");
 }
 
 struct Simulation {
@@ -104,7 +104,7 @@ impl Simulation {
     fn jump(&mut self) {
         let minutes = 1 + self.dice.roll(30);
         self.world.clock.advance(Duration::from_secs(60 * minutes));
-        // Whoever was asleep that long has lost its leases without noticing.
+        // A process that slept so long has lost its leases without noticing it.
         self.excuse();
     }
 
@@ -166,7 +166,7 @@ fn url(endpoint: u64) -> String {
     format!("https://endpoint-{endpoint}.example/hook")
 }
 
-/// Endpoint 0 is well; the others each have a way of their own to be difficult.
+/// Endpoint 0 always answers 200; each of the others fails in a way of its own.
 fn behave(world: &World, seed: u64, watch: &Arc<Watch>) {
     let watch = Arc::clone(watch);
     world.endpoints.behave(move |url, now, earlier| {

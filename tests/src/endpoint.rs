@@ -1,4 +1,4 @@
-//! Endpoints as the tests want them: what they answer, how long they take, and who is there at once.
+//! Endpoints as the tests want them: what they answer, how long they take, and how many requests are there at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct Seen {
     pub at: Timestamp,
     /// Requests at this endpoint at that moment, this one included.
     pub concurrent: usize,
-    /// What it is answered with, if it waits for it.
+    /// The status of its answer, if it waits for one.
     pub status: Option<u16>,
 }
 
@@ -157,7 +157,7 @@ impl Endpoints {
     }
 }
 
-/// A request that is being answered; dropping it, as a killed process does, ends it.
+/// A request that is being answered. Dropping it ends it, as the death of its process does.
 struct Presence<'a> {
     endpoints: &'a Endpoints,
     url: String,
@@ -196,6 +196,6 @@ impl Sender for Endpoints {
     async fn probe(&self, health_url: &Endpoint) -> Health {
         let behaviour = Arc::clone(&self.behaviour.lock());
         let reply = behaviour(health_url.url(), self.clock.now(), 0);
-        if reply.answer.is_some_and(|answer| answer.status == 200) { Health::Ready } else { Health::Busy }
+        if reply.answer.is_some_and(|answer| answer.status == 200) { Health::Good } else { Health::Bad }
     }
 }

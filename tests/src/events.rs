@@ -1,4 +1,4 @@
-//! Lambda's Kafka events, as an event source makes them of what stands on a topic.
+//! Lambda's Kafka events, as an event source makes them of the records of a topic.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

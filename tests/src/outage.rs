@@ -1,4 +1,5 @@
-//! A log that can be out of reach for a while: it refuses every record and question, or those of one topic. Its pages may be short.
+//! A log that can be out of reach for a while: it refuses what is published to some topics or to all, and every query for
+//! their extents. Its pages may be short.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use delivery::{Fault, FaultKind};
 use domain::{Position, Record, Topic};
 use parking_lot::Mutex;
 
-/// Passes everything on unless told that a topic is out of reach.
+/// Passes everything on, except to a topic that a test has taken out of reach.
 pub struct Outage {
     inner: Arc<dyn Log>,
     down: Mutex<Vec<Topic>>,
@@ -23,18 +24,18 @@ impl std::fmt::Debug for Outage {
 }
 
 impl Outage {
-    /// A log that is well.
+    /// A log of which every topic is in reach.
     pub fn new(inner: Arc<dyn Log>) -> Self {
         let (kind, page_max) = (Mutex::new(FaultKind::Transient), Mutex::new(usize::MAX));
         Self { inner, down: Mutex::default(), kind, page_max }
     }
 
-    /// Takes topics out of reach; none brings all of them back.
+    /// Takes these topics out of reach, and brings all others back.
     pub fn strike(&self, topics: &[Topic]) {
         *self.down.lock() = topics.to_vec();
     }
 
-    /// What kind of fault a topic out of reach is from now on.
+    /// Sets the kind of the faults of a topic that is out of reach.
     pub fn fail_with(&self, kind: FaultKind) {
         *self.kind.lock() = kind;
     }
@@ -44,7 +45,7 @@ impl Outage {
         if is_down { Err(Fault::new(*self.kind.lock(), "the log is out of reach")) } else { Ok(()) }
     }
 
-    /// Lets no page hold more records than this, whatever is asked for.
+    /// Bounds every page to this many records.
     pub fn shorten_pages(&self, page_max: usize) {
         *self.page_max.lock() = page_max;
     }

@@ -1,4 +1,4 @@
-//! A log that remembers everything that was published, in order: what the reference models go by.
+//! A log that keeps a copy of everything that was published, in order: the reference models judge by it.
 
 use std::sync::Arc;
 

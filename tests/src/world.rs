@@ -39,9 +39,9 @@ pub struct World {
     pub clock: Arc<ManualClock>,
     /// The log itself.
     pub log: Arc<MemoryLog>,
-    /// What may come between it and howk.
+    /// The outages between the log and howk.
     pub outage: Arc<Outage>,
-    /// What was published.
+    /// Everything that was published.
     pub witness: Arc<Witness>,
     /// The hot state.
     pub store: Arc<MemoryStore>,
@@ -61,7 +61,7 @@ impl std::fmt::Debug for World {
 }
 
 impl World {
-    /// A world whose hot state is whole and in which nobody works yet.
+    /// A world whose hot state is rebuilt and in which no process runs yet.
     ///
     /// # Panics
     /// When the settings break a rule.
@@ -109,7 +109,7 @@ impl World {
         self.processes.len() - 1
     }
 
-    /// Kills a process: whatever it was doing stops where it stands.
+    /// Kills a process: its work stops where it stands.
     pub fn kill(&mut self, process: usize) {
         if let Some(tasks) = self.processes.get_mut(process) {
             tasks.clear();
@@ -122,7 +122,7 @@ impl World {
         self.clock.now()
     }
 
-    /// Lets time pass, and everything happen that is due in it.
+    /// Lets time pass, and has everything done that is due in it.
     pub fn pass(&mut self, duration: Duration) {
         self.run_until(self.clock.now().plus(duration));
     }
@@ -185,7 +185,7 @@ impl World {
         })
     }
 
-    /// What is known of a webhook.
+    /// The status of a webhook.
     ///
     /// # Panics
     /// When the store fails.

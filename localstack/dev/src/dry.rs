@@ -24,6 +24,6 @@ impl Sender for DrySender {
     }
 
     async fn probe(&self, _health_url: &Endpoint) -> Health {
-        Health::Ready
+        Health::Good
     }
 }

@@ -1,9 +1,9 @@
-//! Use-case batch: the records that one invocation of a lane was handed.
+//! Use-case batch: the records of one invocation of a lane.
 //!
-//! Tenants are worked on beside each other, the records of one tenant in order or a few at a time. A receiver's failure
-//! is settled like a success; what is left over is left because howk could not do its part, or ran out of time, and must
-//! come again (DL-1). Nothing outlives the call: at the deadline whatever is still under way is dropped where it stands,
-//! as if the process had died there; its claim runs out and its record comes again.
+//! Tenants are worked on beside each other, the records of one tenant in order or a few at a time. An endpoint's failure
+//! is settled like a success. A record that is not settled at the end is one for which howk could not do its part, or had
+//! no time left; it must be redelivered (DL-1). Nothing outlives the call: at the deadline the requests that are still under
+//! way are dropped where they stand, as if the process had died there; their claims run out and their records come again.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -21,16 +21,17 @@ use crate::observe;
 use crate::ports::log::LogRecord;
 use crate::rebuild::Rebuild;
 
-/// So many faults in a row, and nothing more of the batch is begun: log or store is down, and asking it again for every
-/// record would only cost time. A store of which a part is down still serves the tenants of the others.
+/// After so many faults in a row no further record of the batch is begun: the log or the store is down, and another try for
+/// every record would only cost time. It is not less because a store of which one part is down still serves the tenants
+/// of the other parts, and a batch may well begin with a run of records of that part.
 const FAULTS_IN_A_ROW_MAX: usize = 16;
 
 /// Works off batches.
 #[derive(Clone)]
 pub struct Batch {
-    /// What is done with each record.
+    /// The use-case for each record.
     pub deliver: Arc<Deliver>,
-    /// Whether work may go on.
+    /// Where it is read whether the hot state is rebuilt.
     pub rebuild: Arc<Rebuild>,
     /// How many records of a batch are worked on at once. At least 1.
     pub concurrency: usize,
@@ -50,17 +51,17 @@ impl std::fmt::Debug for Batch {
 /// What became of a batch.
 #[derive(Debug)]
 pub enum Completion {
-    /// All of it is settled.
+    /// Every record is settled.
     Complete,
-    /// The invocation ended before these, by position.
+    /// The invocation ended before these records were settled, by position.
     DeadlineReached(Vec<LogRecord>),
-    /// Howk could not do its part; these are left, by position, some of them for want of time alone.
+    /// Howk could not do its part: these records are not settled, by position. Of some only the time ran out.
     Failed(Vec<LogRecord>, Fault),
 }
 
 /// A batch under way.
 struct Run {
-    /// What is not settled yet.
+    /// The records that are not settled yet.
     rest: BTreeMap<Position, LogRecord>,
     queue: KeyedQueue,
     faults_in_a_row: usize,
@@ -93,14 +94,13 @@ impl Batch {
         }
     }
 
-    /// Hands records back to the log, behind what stands there already: for callers that cannot leave a part of a batch
-    /// unacknowledged.
+    /// Republishes records at the end of their topic: for callers that can only acknowledge a batch as a whole.
     ///
     /// A dispatch keeps its number. If the process dies before the batch is acknowledged, both records come, and the
     /// dispatch is claimed once all the same (CL-1).
     ///
     /// # Errors
-    /// A [`Fault`] when the log did not acknowledge all of them: the whole batch must be delivered again.
+    /// A [`Fault`] when the log did not acknowledge all of them: the whole batch must be redelivered.
     pub async fn republish(&self, rest: Vec<LogRecord>) -> Result<(), Fault> {
         let now = self.deliver.clock.now();
         let again = rest.into_iter().map(|record| match dispatch_of(record, now) {
@@ -110,24 +110,24 @@ impl Batch {
         self.deliver.log.publish(again.collect()).await.inspect_err(observe::faulted).map(drop)
     }
 
-    /// Why nothing of a batch may be begun.
+    /// The reason not to begin any record of the batch, if there is one.
     async fn preflight_error(&self, invocation: &Invocation) -> Option<Fault> {
         let now = self.deliver.clock.now();
         let longest = self.deliver.policy.lanes.longest();
         if invocation.deadline.is_some_and(|deadline| deadline.since(now) < longest) {
-            let context = format!("an invocation must last {longest:?} and a margin, as long as a request may take");
+            let context = format!("the invocation is too short: a request and its settlement may take {longest:?}");
             return Some(Fault::new(FaultKind::Permanent, context));
         }
         match (self.rebuild.is_rebuilt().await, self.deliver.policy.on_store_failure) {
-            (Ok(true), _) | (Err(_), OnStoreFailure::Open) => self.log_outage().await,
+            (Ok(true), _) | (Err(_), OnStoreFailure::Open) => self.results_outage().await,
             (Ok(false), _) => Some(Fault::new(FaultKind::Transient, "the hot state is not rebuilt yet")),
             (Err(fault), OnStoreFailure::Closed) => Some(fault),
         }
     }
 
-    /// A batch that failed comes again at once. While the log takes no results, every request for it would be made once
-    /// more for each time it comes, so the log is asked before any (P19).
-    async fn log_outage(&self) -> Option<Fault> {
+    /// A batch that failed is redelivered at once. While the log accepts no results, each redelivery would make every request
+    /// of the batch once more, so the log is checked before the first request (P19).
+    async fn results_outage(&self) -> Option<Fault> {
         if !self.failed.load(Ordering::Relaxed) {
             return None;
         }
@@ -145,18 +145,19 @@ impl Batch {
             }
             futures::select_biased! {
                 settled = under_way.next() => match settled {
-                    Some((key, position, handled)) => run.note(&key, position, handled),
+                    Some((key, position, handled)) => run.record_handled(&key, position, handled),
                     None => return,
                 },
                 () = deadline => {
                     run.was_cut = true;
-                    return tracing::warn!(left = run.rest.len(), "the invocation ends before its batch");
+                    return tracing::warn!(left = run.rest.len(), "the invocation ends before its batch is settled");
                 }
             }
         }
     }
 
-    /// The next record that may be begun: there is time for its request, and howk is well.
+    /// The next record to begin; `None` when there is none whose request fits into the remaining time, or too many faults
+    /// came in a row.
     fn next(&self, run: &mut Run, invocation: &Invocation) -> Option<(Key, LogRecord)> {
         let now = self.deliver.clock.now();
         while run.faults_in_a_row < FAULTS_IN_A_ROW_MAX {
@@ -195,7 +196,7 @@ impl Batch {
 }
 
 impl Run {
-    fn note(&mut self, key: &Key, position: Position, handled: Result<Handled, Fault>) {
+    fn record_handled(&mut self, key: &Key, position: Position, handled: Result<Handled, Fault>) {
         let fault = match handled {
             Ok(Handled::Done) => {
                 self.rest.remove(&position);
@@ -204,13 +205,20 @@ impl Run {
             }
             Ok(Handled::Redelivered(Redeliver::NoTime)) => return self.queue.failed(key),
             Ok(Handled::Redelivered(Redeliver::StoreFailed)) => {
-                Fault::new(FaultKind::Transient, "the store cannot say whether a circuit is open")
+                Fault::new(FaultKind::Transient, "the store cannot say whether the endpoint's circuit is open")
             }
             Err(fault) => fault,
         };
-        // What cannot be read has no id: its position tells where it is.
+        // A record that cannot be read has no webhook id; its position identifies it.
         let webhook_id = self.rest.get(&position).and_then(LogRecord::webhook_id).map(tracing::field::display);
-        tracing::warn!(webhook_id, fault = fault.chain(), ?position, "not settled; it must come again");
+        let Position { partition, offset } = position;
+        tracing::warn!(
+            webhook_id,
+            partition,
+            offset,
+            fault = fault.chain(),
+            "a record could not be settled; it is redelivered"
+        );
         self.faults_in_a_row += 1;
         self.fault.get_or_insert(fault);
         self.queue.failed(key);

@@ -1,7 +1,7 @@
 //! Use-case enqueue: from a checked request to a durable webhook.
 //!
-//! Durable first: the ids are returned only after the log acknowledged every record. What is written to the hot state
-//! after that is for readers; the lanes do not need it.
+//! Durable first: the ids are returned only after the log acknowledged every record. The statuses that are written to the
+//! hot state after that are for readers; the lanes do not need them.
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ use crate::stats_buffer::StatsBuffer;
 pub struct NewWebhook {
     /// The tenant.
     pub config_id: ConfigId,
-    /// Where it goes.
+    /// The endpoint.
     pub endpoint: Endpoint,
-    /// What it carries.
+    /// The payload.
     pub payload: Payload,
     /// The caller's headers.
     pub headers: Vec<Header>,
-    /// One key, one webhook, within a tenant.
+    /// Within a tenant one key is one webhook.
     pub idempotency_key: Option<String>,
-    /// What requests are signed with.
+    /// The secrets that requests are signed with.
     pub signing_secrets: Vec<Secret>,
     /// The number of requests at most.
     pub max_attempts: u32,
@@ -47,15 +47,15 @@ pub struct NewWebhook {
 pub struct Enqueue {
     /// The source of truth.
     pub log: Arc<dyn Log>,
-    /// Where readers find the status.
+    /// Where the statuses are written.
     pub hot: Arc<dyn HotState>,
-    /// Who knows which addresses are refused.
+    /// Knows which addresses the policy refuses.
     pub sender: Arc<dyn Sender>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Who seals what must never be read on the way.
+    /// Seals the secrets before they reach the log.
     pub vault: Arc<dyn Vault>,
-    /// What ids are drawn from.
+    /// The source of ids.
     pub random: Arc<dyn Random>,
     /// The counters.
     pub stats: Arc<StatsBuffer>,
@@ -92,7 +92,7 @@ impl Enqueue {
             .collect();
         self.log.publish(records).await.inspect_err(observe::faulted)?;
         metrics::counter!(observe::RECEIVED).increment(u64::try_from(webhooks.len()).unwrap_or_default());
-        self.note(&webhooks, now).await;
+        self.add_statuses(&webhooks, now).await;
         Ok(webhooks.iter().map(|webhook| webhook.id.clone()).collect())
     }
 
@@ -122,8 +122,9 @@ impl Enqueue {
         })
     }
 
-    /// Lets readers find the webhooks at once. A pending status only creates: any later one outranks it (W8).
-    async fn note(&self, webhooks: &[Arc<Webhook>], now: Timestamp) {
+    /// Adds a status for each webhook, so that readers find it at once. A pending status is the lowest: any other status
+    /// outranks it (W8).
+    async fn add_statuses(&self, webhooks: &[Arc<Webhook>], now: Timestamp) {
         let statuses = webhooks
             .iter()
             .map(|webhook| Status::pending(webhook.id.clone(), webhook.config_id.clone(), 1, now))

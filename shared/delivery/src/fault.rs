@@ -3,14 +3,14 @@
 use std::error::Error;
 use std::fmt;
 
-/// What kind of fault it is, which decides who acts.
+/// The kind of a fault: whether it passes by itself or needs a caller or an operator to act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultKind {
-    /// It may pass: hand the record back, it will come again.
+    /// It may pass. The record is redelivered, or the caller repeats.
     Transient,
-    /// A limit of ours is reached: tell the caller to come back later.
+    /// A limit of howk is reached. The caller is asked to come back later.
     OverLimit,
-    /// It will not pass without an operator.
+    /// It does not pass without an operator.
     Permanent,
 }
 
@@ -28,7 +28,7 @@ impl FaultKind {
 /// A failure of the log, the store or another part of howk.
 #[derive(Debug)]
 pub struct Fault {
-    /// What kind of fault it is.
+    /// The kind.
     pub kind: FaultKind,
     context: String,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -50,7 +50,7 @@ impl Fault {
         let causes = std::iter::successors(self.source(), |cause| (*cause).source());
         causes.fold(self.context.clone(), |text, cause| {
             let cause = cause.to_string();
-            // Some errors say their cause themselves.
+            // Some errors repeat their cause in their own text.
             if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
         })
     }

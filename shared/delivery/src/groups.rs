@@ -1,11 +1,12 @@
 //! Groups: what is published together is bounded by bytes, not by count alone.
 //!
-//! Release, resume and replay publish many webhooks at once, and any of them may be large. Each group is written and
-//! taken off its list before the next one is begun, so whatever stops them, every repetition gets further.
+//! Release, resume and replay publish many webhooks at once, and any of them may be large. Each group is published and
+//! taken off its list before the next one is begun, so after a fault at any point every repetition gets further.
 
 use domain::Dispatch;
 
-/// Bytes that are published together; what is larger goes alone.
+/// Bytes that are published together at most; a larger webhook is published alone. Small beside the producer's queue, so
+/// that several groups fit into it, and large enough that a group of ordinary webhooks is bounded by its count.
 pub(crate) const GROUP_BYTES_MAX: usize = 16 << 20;
 
 /// Splits into groups of at most [`GROUP_BYTES_MAX`], in order.
@@ -27,7 +28,7 @@ pub(crate) fn groups<T>(all: Vec<T>, bytes_of: impl Fn(&T) -> usize) -> Vec<Vec<
     groups
 }
 
-/// What a dispatch holds, about: its payload and its headers. What else it holds is small.
+/// The size of a dispatch, about: its payload and its headers. Its other fields are small.
 pub(crate) fn bytes_of(dispatch: &Dispatch) -> usize {
     let headers = dispatch.webhook.headers.iter();
     let headers: usize = headers.map(|header| header.name.len() + header.value.as_str().len()).sum();

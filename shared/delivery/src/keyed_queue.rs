@@ -1,7 +1,8 @@
-//! Whose turn it is: records of one tenant in their order, or a few at a time; tenants beside each other.
+//! The order in which records are worked on: those of one tenant in their order, or a few at a time; tenants beside each
+//! other.
 //!
-//! Whatever works through a lane's records asks it: a server's consumer, and the batch of one invocation. It knows
-//! neither where records come from nor what acknowledges them.
+//! A server's consumer and the batch of one invocation take their records from it. It knows neither where records come
+//! from nor how they are acknowledged.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +10,7 @@ use domain::{ConfigId, Position, Record};
 
 use crate::ports::log::LogRecord;
 
-/// Records that wait for their turn.
+/// Records that wait to be worked on.
 ///
 /// Contract: of one key at most `per_key` are taken and not done; they are taken in the order in which they were added,
 /// and so are the keys.
@@ -17,11 +18,12 @@ use crate::ports::log::LogRecord;
 pub struct KeyedQueue {
     per_key: usize,
     keys: BTreeMap<Key, Queue>,
-    /// A key stands here once for each of its records.
+    /// The keys whose turn it is: each once for every record that may be taken.
     ready: VecDeque<Key>,
 }
 
-/// What records must share for their order to count: the tenant. A record that cannot be read stands alone.
+/// What records have in common whose order counts: the tenant. A record that cannot be read has no tenant and is a key of
+/// its own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     /// All dispatches of one tenant.
@@ -46,7 +48,7 @@ impl Key {
 }
 
 impl KeyedQueue {
-    /// KeyedQueue in which at most `per_key` records of a key are taken at once. 0 counts as 1, which keeps their order.
+    /// A queue in which at most `per_key` records of a key are taken at once. 0 counts as 1, which keeps their order.
     pub fn new(per_key: usize) -> Self {
         Self { per_key: per_key.max(1), keys: BTreeMap::new(), ready: VecDeque::new() }
     }
@@ -60,7 +62,7 @@ impl KeyedQueue {
         }
     }
 
-    /// Takes the record whose turn it is; `None` when all that are left wait for others of their key.
+    /// Takes the next record; `None` when all remaining records wait for others of their key.
     pub fn take(&mut self) -> Option<(Key, LogRecord)> {
         while let Some(key) = self.ready.pop_front() {
             let Some(queue) = self.keys.get_mut(&key) else { continue };
@@ -74,7 +76,7 @@ impl KeyedQueue {
         None
     }
 
-    /// Notes that a record of this key, which was taken, is done.
+    /// Ends a record of this key, which was taken and is settled.
     pub fn done(&mut self, key: &Key) {
         let Some(queue) = self.keys.get_mut(key) else { return };
         queue.taken = queue.taken.saturating_sub(1);
@@ -85,8 +87,8 @@ impl KeyedQueue {
         }
     }
 
-    /// Notes that a record of this key, which was taken, was not settled: where order counts, those behind it must not
-    /// overtake it and are given up too.
+    /// Ends a record of this key, which was taken and could not be settled. Where order counts, the records behind it must
+    /// not overtake it: they are dropped from the queue, and are redelivered with it.
     pub fn failed(&mut self, key: &Key) {
         if self.per_key == 1
             && let Some(queue) = self.keys.get_mut(key)
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_waits_for_nobody() {
+    fn a_record_that_cannot_be_read_waits_for_no_other() {
         let mut queue = KeyedQueue::new(0);
         queue.add([record(7), record(8)]);
         let (first, second) = (queue.take().unwrap(), queue.take().unwrap());

@@ -1,8 +1,8 @@
 //! The common delivery crate: ports (traits) and use-cases.
 //!
-//! The functions and the local servers call the use-cases; adapters implement the ports. Decisions are `domain`'s; this
-//! crate asks them and performs what they want. Deliberately absent: Kafka, Redis, HTTP, Lambda, serialisation, reading
-//! a clock, spawning.
+//! The functions and the servers call the use-cases; adapters implement the ports. A use-case reads facts from the ports,
+//! has `domain` decide, and has the resulting effects performed by `effects`, the only interpreter. Deliberately absent:
+//! decisions, Kafka, Redis, HTTP, Lambda, serialisation, reading a clock, spawning tasks.
 
 pub mod batch;
 pub mod dead_letters;
@@ -14,6 +14,7 @@ pub mod fault;
 mod groups;
 pub mod keyed_queue;
 pub mod observe;
+pub mod pause;
 pub mod ports;
 pub mod rebuild;
 pub mod release;

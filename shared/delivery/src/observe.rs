@@ -1,11 +1,11 @@
-//! The metrics, by name: the original's four and a counter for every decision.
+//! The metrics by name: the original's four, and what else an operator watches.
 
 use std::sync::LazyLock;
 
 use domain::{Admission, Disposition};
 use metrics::{Counter, Histogram};
 
-/// What every single delivery counts, looked up once: the recorder is installed before the first delivery.
+/// The metrics of every single delivery, looked up once: the recorder is installed before the first delivery.
 struct Hot {
     sent: Counter,
     success: Counter,
@@ -30,7 +30,7 @@ pub const DELIVERIES: &str = "howk_deliveries_total";
 pub const DURATION: &str = "howk_delivery_duration_seconds";
 /// Webhooks that wait for their time.
 pub const QUEUE_DEPTH: &str = "howk_retry_queue_depth";
-/// Webhooks whose time has come and that are not released yet.
+/// Webhooks that are due and not released yet.
 pub const DUE: &str = "howk_retry_due";
 /// Records of a lane that are not settled, by `lane`.
 pub const LAG: &str = "howk_lane_lag";
@@ -103,7 +103,7 @@ pub(crate) fn gauge_lag(lane: &'static str, lag: u64) {
     metrics::gauge!(LAG, "lane" => lane).set(gauged(lag));
 }
 
-/// Beyond 2^32 a gauge stays at its top: no one reads the difference there.
+/// A count as a gauge. Beyond 2^32 it stays there: the exact number no longer matters.
 fn gauged(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

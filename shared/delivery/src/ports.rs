@@ -1,7 +1,7 @@
-//! The ports: what the use-cases need of the world, each with its contract.
+//! The ports: what the use-cases need of the outside world, each with its contract.
 //!
-//! Adapters implement them and say nothing of their own about webhooks. The contract suites are in `testkit`; every
-//! adapter passes the same ones.
+//! Adapters implement them and decide nothing about webhooks. The contract suites are in `testkit`; every adapter of a
+//! port passes the same suite.
 
 pub mod dead_letters;
 pub mod endpoints;

@@ -1,14 +1,14 @@
 //! Use-case rebuild: the hot state from the log (RB-1). The reconciler calls it, on a timer and on demand.
 //!
-//! Phase 1 replays `howk.state`: the schedule, what is held, the cooldowns. Then the epoch is set and work goes on.
-//! Statuses and the dead-letter index follow behind, newest first. It reads the end offsets before the first record and
-//! stops on position; it resumes from its cursor; a second one at the same time finds the lock taken. It never deletes
-//! what is live: everything merges.
+//! Phase 1 replays `howk.state`: the schedule, what is held, the settings, the cooldowns. Then the epoch is set, and the
+//! lanes work again. Phases 2 and 3 put statuses and the dead-letter index back meanwhile, newest first. The end offsets
+//! are read before the first record, and reading stops by position. A run resumes from the cursor; a second run at the same
+//! time finds the lock taken. Nothing that is live is deleted: all writes merge.
 //!
-//! The epoch tells that the whole store was lost. A part of it can go alone: a shard whose replica was behind when it took
-//! over, say. So what waits is compared with the log now and then although the epoch is there: a *sweep* is phase 1 alone,
-//! while work goes on, and puts back whatever is missing (DL-1), but for cooldowns that a probe may have opened: every snapshot
-//! that was taken before would close them again.
+//! A missing epoch shows that the store as a whole was lost. A part of it can be lost alone, such as a shard whose replica
+//! lagged when it took over. So what waits is compared with the log from time to time although the epoch is there: a
+//! *sweep* is phase 1 alone, while the lanes work, and puts back what is missing (DL-1). It leaves cooldowns out that a
+//! probe may have ended: the snapshots from before the probe would begin them again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,29 +24,30 @@ use crate::ports::recovery::{Cursor, Epoch, Recovery, Scope};
 use crate::ports::statuses::Statuses;
 use crate::ports::time::Clock;
 
-/// Records read and written together.
+/// Records that are read and written together: a few megabytes, in one round trip each.
 const PAGE: usize = 1000;
-/// Partitions that are read at once: while one page is written another is on its way (Y7).
+/// Partitions that are read at once, so that one page is read while another is written (Y7). More would only add memory:
+/// the store is the bottleneck.
 const PARTITIONS_AT_ONCE: usize = 4;
-/// How long the lock lasts without being renewed.
+/// How long the lock lasts without a renewal: every page renews it, and a page takes seconds at most.
 const LOCK_TIME: Duration = Duration::from_secs(30);
-/// The topics of the phases, in order. Forward through the first, backward through what follows behind.
+/// The topics of the phases, in order. The first is read forward; the later ones backward, so that the newest come first.
 const PHASES: [Topic; 3] = [Topic::State, Topic::Results, Topic::DeadLetter];
 
 /// Rebuilds the hot state.
 #[derive(Clone)]
 pub struct Rebuild {
-    /// What it is rebuilt from.
+    /// The log to replay.
     pub log: Arc<dyn Log>,
-    /// What is rebuilt.
+    /// The hot state to rebuild.
     pub hot: Arc<dyn HotState>,
-    /// Which dead letters still are dead.
+    /// Where it is read whether a dead letter was replayed since.
     pub statuses: Arc<dyn Statuses>,
     /// The lock, the cursor and the epoch.
     pub recovery: Arc<dyn Recovery>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// From the beginning of one sweep, or of a rebuild, to the next sweep.
+    /// The time from the beginning of a sweep, or of a rebuild, to the next sweep.
     pub sweep_every: Duration,
 }
 
@@ -68,22 +69,22 @@ pub enum When {
 /// What a call did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rebuilt {
-    /// The hot state is whole.
+    /// The hot state is rebuilt, and no sweep is due.
     UpToDate,
-    /// Somebody else rebuilds, or took over.
+    /// Another run holds the lock, or took it over.
     Busy,
-    /// The deadline came first; the next call goes on.
+    /// The deadline came first; the next call goes on from this cursor.
     Unfinished(Cursor),
-    /// Nothing was lost as a whole, and what waits was put back where it was missing.
+    /// The store was not lost as a whole, and what waits was put back where it was missing.
     Swept {
         /// Records replayed.
         replayed: u64,
     },
-    /// Done, with the number of records replayed and the fingerprint of what waits.
+    /// The rebuild is done.
     Done {
         /// Records replayed over all phases.
         replayed: u64,
-        /// The fingerprint after the rebuild.
+        /// The fingerprint of what waits, after the rebuild.
         fingerprint: u64,
     },
 }
@@ -95,23 +96,23 @@ struct Run<'a> {
     cursor: Cursor,
 }
 
-/// What became of some records.
+/// How far a page brought a partition.
 #[derive(Clone, Copy)]
 struct Read {
-    /// Where to go on.
+    /// The offset to read on from.
     next: u64,
-    /// How many they were.
+    /// Records replayed.
     replayed: usize,
 }
 
 enum Step {
     Next,
-    Late,
+    DeadlineReached,
     Superseded,
 }
 
 impl Rebuild {
-    /// Whether work may go on: the epoch is there.
+    /// Whether the lanes may work: the epoch is there.
     ///
     /// # Errors
     /// A [`Fault`] of the store.
@@ -128,7 +129,7 @@ impl Rebuild {
         let Some((fence, cursor)) = self.recovery.lock(holder, now, now.plus(LOCK_TIME)).await? else {
             return Ok(Rebuilt::Busy);
         };
-        // Asked under the lock: whoever held it before may just have finished.
+        // Read under the lock: the run that held it before may just have set the epoch.
         let epoch = self.recovery.epoch().await?;
         let rebuilt = match self.begin_at(cursor, when, epoch.as_ref()) {
             Some(cursor) => self.phases(&mut Run { holder, deadline, fence, cursor }).await,
@@ -144,8 +145,8 @@ impl Rebuild {
     fn begin_at(&self, cursor: Cursor, when: When, epoch: Option<&Epoch>) -> Option<Cursor> {
         let now = self.clock.now();
         let begin = |scope| Some(Cursor { scope, begun_at: now, ..Cursor::default() });
-        let is_of_no_use = epoch.is_none() && (cursor.phase > 0 || cursor.scope == Scope::Waiting);
-        if when == When::Always || is_of_no_use || (cursor.phase == 0 && cursor.ends.is_empty()) {
+        let is_outdated = epoch.is_none() && (cursor.phase > 0 || cursor.scope == Scope::Waiting);
+        if when == When::Always || is_outdated || (cursor.phase == 0 && cursor.ends.is_empty()) {
             begin(Scope::All)
         } else if usize::try_from(cursor.phase).is_ok_and(|phase| phase < PHASES.len()) {
             Some(cursor)
@@ -156,11 +157,14 @@ impl Rebuild {
         }
     }
 
-    /// Ends the lock now, so that whoever comes next need not wait for it to run out, as it does where this fails.
+    /// Gives the lock back, so that the next run need not wait until it runs out. If this fails, the lock runs out.
     async fn give_back(&self, holder: &ClaimHolder) {
         let now = self.clock.now();
         if let Err(fault) = self.recovery.lock(holder, now, now).await {
-            tracing::debug!(fault = fault.chain(), "the lock of the rebuild was not given back; it runs out");
+            tracing::debug!(
+                fault = fault.chain(),
+                "the lock of the rebuild was not given back; it runs out by itself"
+            );
         }
     }
 
@@ -172,18 +176,21 @@ impl Rebuild {
             }
             match self.phase(run, topic).await? {
                 Step::Next => {}
-                Step::Late => return Ok(Rebuilt::Unfinished(run.cursor.clone())),
+                Step::DeadlineReached => return Ok(Rebuilt::Unfinished(run.cursor.clone())),
                 Step::Superseded => return Ok(Rebuilt::Busy),
             }
-            // Before the cursor moves on: a epoch that stays behind would never catch up.
-            if topic == Topic::Results && !self.catch_up(run).await? {
+            // Before the cursor moves on: after a crash in between, no run would set it again.
+            if topic == Topic::Results && !self.end_statuses_pending(run).await? {
                 return Ok(Rebuilt::Busy);
             }
             if !self.end_phase(run).await? {
                 return Ok(Rebuilt::Busy);
             }
             if run.cursor.scope == Scope::Waiting {
-                tracing::info!(replayed = run.cursor.replayed, "what waits was compared with the log");
+                tracing::info!(
+                    replayed = run.cursor.replayed,
+                    "a sweep compared what waits with the log and put back what was missing"
+                );
                 return Ok(Rebuilt::Swept { replayed: run.cursor.replayed });
             }
             if topic == Topic::State && !self.set_epoch(run).await? {
@@ -204,7 +211,7 @@ impl Rebuild {
         Ok(())
     }
 
-    /// Moves the cursor on; a sweep is at its end. `false` when somebody else took over.
+    /// Moves the cursor to the next phase, or, of a sweep, to the end. `false` when another run took over.
     async fn end_phase(&self, run: &mut Run<'_>) -> Result<bool, Fault> {
         let Cursor { phase, scope, begun_at, replayed, .. } = run.cursor;
         let phase = match scope {
@@ -223,14 +230,14 @@ impl Rebuild {
             }
             let now = self.clock.now();
             if run.deadline.is_some_and(|deadline| now >= deadline) {
-                return Ok(Step::Late);
+                return Ok(Step::DeadlineReached);
             }
             let locked_until = now.plus(LOCK_TIME);
             let lock = self.recovery.lock(run.holder, now, locked_until).await?;
             if lock.is_none_or(|(fence, _)| fence != run.fence) {
                 return Ok(Step::Superseded);
             }
-            // A cooldown that opens meanwhile may have been probed before the page is written.
+            // A cooldown that ends before the page is written may have been probed by then.
             let cooldowns =
                 if run.cursor.scope == Scope::All { Cooldowns::Lost(now) } else { Cooldowns::Known(locked_until) };
             let read = try_join_all(unread.iter().map(|rest| self.step(topic, *rest, cooldowns))).await?;
@@ -254,7 +261,7 @@ impl Rebuild {
     async fn forward(&self, rest: Extent, cooldowns: Cooldowns) -> Result<Read, Fault> {
         let from = Position { partition: rest.partition, offset: rest.start };
         let page = self.log.read(Topic::State, from, PAGE).await?;
-        // A page that moved nothing means that the rest was compacted away.
+        // An empty page that moves no offset: compaction removed all remaining records.
         let next = if page.next > rest.start { page.next.min(rest.end) } else { rest.end };
         let before_end = page.records.into_iter().filter(|record| record.position.offset < rest.end).collect();
         Ok(Read { next, replayed: self.restore(before_end, cooldowns).await? })
@@ -273,13 +280,13 @@ impl Rebuild {
                 records = self.still_dead(records).await?;
             }
             replayed += self.restore(records, cooldowns).await?;
-            // A page that moved nothing means that the rest is gone.
+            // An empty page that moves no offset: retention removed all remaining records.
             offset = if page.next > offset { page.next } else { rest.end };
         }
         Ok(Read { next: start, replayed })
     }
 
-    /// Writes what records restore; returns how many they were.
+    /// Writes what the records restore, and returns their number.
     async fn restore(&self, records: Vec<LogRecord>, cooldowns: Cooldowns) -> Result<usize, Fault> {
         let count = records.len();
         metrics::counter!(observe::REPLAYED).increment(u64::try_from(count).unwrap_or(u64::MAX));
@@ -294,7 +301,7 @@ impl Rebuild {
         Ok(count)
     }
 
-    /// Leaves out dead letters that were replayed: their webhooks have gone further since.
+    /// Leaves out dead letters that were replayed: the statuses of their webhooks are beyond them.
     async fn still_dead(&self, records: Vec<LogRecord>) -> Result<Vec<LogRecord>, Fault> {
         let dead_letters: Vec<_> = records
             .into_iter()
@@ -316,14 +323,14 @@ impl Rebuild {
     async fn set_epoch(&self, run: &Run<'_>) -> Result<bool, Fault> {
         let known = self.recovery.epoch().await?;
         let number = known.as_ref().map_or(1, |epoch| epoch.number + 1);
-        // A store that was not lost knows what ended.
+        // A store that still had its epoch was not lost, and has its statuses.
         let statuses_pending = known.is_none_or(|epoch| epoch.statuses_pending);
         let epoch = Epoch { number, completed_at: self.clock.now(), replayed: run.cursor.replayed, statuses_pending };
         self.recovery.complete(run.fence, &epoch).await
     }
 
-    /// Marks that every status is back. `false` when somebody else took over.
-    async fn catch_up(&self, run: &Run<'_>) -> Result<bool, Fault> {
+    /// Stores in the epoch that every status is back. `false` when another run took over.
+    async fn end_statuses_pending(&self, run: &Run<'_>) -> Result<bool, Fault> {
         match self.recovery.epoch().await? {
             Some(epoch) if epoch.statuses_pending => {
                 self.recovery.complete(run.fence, &Epoch { statuses_pending: false, ..epoch }).await
@@ -333,18 +340,18 @@ impl Rebuild {
     }
 }
 
-/// What can be read. What cannot restores nothing, and is told of: it may be of a later version of howk.
+/// The record, if it can be read. One that cannot restores nothing and is logged: it may be of a later version of howk.
 fn readable(value: Result<Record, Undecodable>) -> Option<Record> {
     value
         .inspect_err(|record| {
-            let Undecodable { topic, position, error, .. } = record;
-            tracing::warn!(topic, ?position, error, "a rebuild passes over a record that it cannot read");
+            let Undecodable { topic, position: Position { partition, offset }, error, .. } = record;
+            tracing::warn!(topic, partition, offset, error, "the rebuild skips a record that it cannot read");
         })
         .ok()
 }
 
 impl Run<'_> {
-    /// What is left of the first partitions that are not done. A backward phase has its offsets above their ends.
+    /// The unread extents of the first partitions that are not done. A backward phase has its offsets above its ends.
     fn unread(&self) -> Vec<Extent> {
         let offsets = self.cursor.offsets.iter().zip(&self.cursor.ends).zip(0_u32..);
         offsets

@@ -1,10 +1,11 @@
-//! Use-case release: due webhooks go back to a lane, in batches.
+//! Use-case release: due webhooks are published to a lane, in batches. The scheduler calls it.
 //!
-//! Lease, publish together, forget; large ones in groups, each of which is forgotten before the next one is published. Dying
-//! after a publish releases its group once more when the lease ends; the second dispatch is the same one, and a dispatch is
-//! claimed once (CL-1). Dying between two groups leaves the rest leased: it is due again when the lease ends. An unreadable
-//! or lost entry is never dropped (X8). What the log refuses for good is released one by one: a webhook that it takes no
-//! more, as when an operator made the largest record smaller, stays due, and holds up nobody else.
+//! A batch is leased, published and forgotten, in groups bounded by bytes; a group is forgotten before the next one is
+//! published. A crash after a publish releases that group once more when the lease ends: the second dispatch is the same
+//! one, and a dispatch is claimed once (CL-1). After a crash between two groups the later groups are due again when the
+//! lease ends. An entry that cannot be read is never dropped (X8). A group that the log refuses for good is released one by
+//! one: a webhook that the log no longer accepts, as after an operator lowered the largest record size, stays due and holds
+//! up no other.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,17 +23,17 @@ use crate::ports::time::{Clock, Random};
 /// Releases due webhooks. Any number of them may work at once.
 #[derive(Clone)]
 pub struct Release {
-    /// Where they go.
+    /// Where they are published.
     pub log: Arc<dyn Log>,
-    /// Where they wait.
+    /// The due set.
     pub schedule: Arc<dyn Schedule>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// What lease tokens are drawn from.
+    /// The source of lease tokens.
     pub random: Arc<dyn Random>,
     /// How many are released together at most.
     pub batch_max: usize,
-    /// How long a release may take before others may repeat it.
+    /// How long a release may take before another one may repeat it.
     pub lease_time: Duration,
 }
 
@@ -83,7 +84,7 @@ impl Release {
                 Err(fault) if fault.kind != FaultKind::Permanent => return Err(fault),
                 Err(fault) => {
                     if let [waiting] = group.as_slice() {
-                        tell_of_refusal(waiting, &fault);
+                        log_refusal(waiting, &fault);
                         refused = Some(fault);
                     } else {
                         group.into_iter().rev().for_each(|waiting| left.push_front(vec![waiting]));
@@ -102,7 +103,7 @@ impl Release {
     }
 }
 
-fn tell_of_refusal(waiting: &Waiting, fault: &Fault) {
+fn log_refusal(waiting: &Waiting, fault: &Fault) {
     let webhook_id = &waiting.dispatch.webhook.id;
-    tracing::error!(%webhook_id, fault = fault.chain(), "the log refuses a webhook that is due; it stays due");
+    tracing::error!(%webhook_id, fault = fault.chain(), "the log refuses a webhook that is due; it stays due until the log accepts it");
 }

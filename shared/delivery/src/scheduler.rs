@@ -1,8 +1,8 @@
-//! Use-case scheduler: what happens at its time. The scheduler function runs it until shortly before its deadline, a
-//! server for as long as it lives. Any number at once are harmless (CL-1).
+//! Use-case scheduler: everything that happens at a time of its own. The scheduler function runs it until shortly before
+//! its deadline, a server until it stops. Any number of schedulers at once are harmless (CL-1).
 //!
-//! Two loops beside each other: one releases what is due and sleeps to the next due entry; one looks after the endpoints,
-//! the gauges and the statistics once a second, so that a health URL that hangs holds up no release.
+//! Two loops run beside each other, so that a health URL that hangs delays no release: one releases what is due and sleeps
+//! to the next due entry; the other looks after the endpoints, the gauges and the statistics once a second.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,25 +19,25 @@ use crate::rebuild::Rebuild;
 use crate::release::{Release, Ticked};
 use crate::stats_buffer::StatsBuffer;
 
-/// How often what has no time of its own is looked after.
+/// How often endpoints, gauges and statistics are looked after: they have no due time, and a second is precise enough.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Every how many looks the lag is measured: it is for people, and asks every partition.
+/// The lag is measured at every tenth look: a query goes to every partition, and only people read the figure.
 const LOOKS_PER_LAG: u64 = 10;
-/// The lanes' topics and what their lag is called.
+/// The lanes' topics, and the label of each lane's lag.
 const LANES: [(Topic, &str); 2] = [(Topic::Pending, "fast"), (Topic::Slow, "slow")];
 
-/// Does what is due.
+/// Releases what is due, and looks after endpoints, gauges and statistics.
 #[derive(Clone)]
 pub struct Scheduler {
     /// Releases what is due.
     pub release: Release,
-    /// Whether work may go on.
+    /// Where it is read whether the hot state is rebuilt.
     pub rebuild: Arc<Rebuild>,
     /// Looks after endpoints.
     pub endpoints: EndpointService,
-    /// Whose lag is measured.
+    /// The log whose lag is measured.
     pub log: Arc<dyn Log>,
-    /// What was counted.
+    /// The statistics to write.
     pub stats: Arc<StatsBuffer>,
     /// The longest sleep between two looks at the schedule.
     pub poll: Duration,
@@ -54,13 +54,13 @@ impl std::fmt::Debug for Scheduler {
 pub struct Ran {
     /// How many webhooks were released.
     pub released: u64,
-    /// How many ticks failed; the next ones repeated them.
+    /// How many ticks failed. The next tick repeats a failed one.
     pub faults: u64,
 }
 
 impl Scheduler {
     /// Runs until `until`, or for ever. A release that was begun is finished: what it leased would have to wait for the
-    /// lease's end. What else is under way is dropped; the next run does it.
+    /// lease's end. Everything else that is under way is dropped; the next run repeats it.
     pub async fn run(&self, until: Option<Timestamp>) -> Ran {
         let (releasing, looking_after) = (pin!(self.release_until(until)), pin!(self.look_after()));
         match future::select(releasing, looking_after).await {
@@ -79,7 +79,10 @@ impl Scheduler {
                 }
                 Ok(None) => self.poll,
                 Err(fault) => {
-                    tracing::warn!(fault = fault.chain(), "the scheduler's tick failed; the next one repeats it");
+                    tracing::warn!(
+                        fault = fault.chain(),
+                        "due webhooks could not be released; the next tick tries again"
+                    );
                     ran.faults += 1;
                     self.poll
                 }
@@ -92,7 +95,7 @@ impl Scheduler {
         }
     }
 
-    /// Releases what is due, once the hot state is whole: what a rebuild has replayed halfway may be long settled.
+    /// Releases what is due, once the hot state is rebuilt: a half-replayed schedule may hold webhooks that ended long ago.
     async fn tick(&self) -> Result<Option<Ticked>, Fault> {
         if self.rebuild.is_rebuilt().await? { self.release.tick().await.map(Some) } else { Ok(None) }
     }
@@ -109,7 +112,10 @@ impl Scheduler {
             let (gauged, lag, swept) =
                 futures::join!(self.release.gauge(), self.gauge_lag(look), self.endpoints.sweep());
             for fault in [gauged, lag, swept].into_iter().filter_map(Result::err) {
-                tracing::warn!(fault = fault.chain(), "not all was looked after; the next second does");
+                tracing::warn!(
+                    fault = fault.chain(),
+                    "a gauge or an unhealthy endpoint could not be looked after; the next second tries again"
+                );
             }
             self.stats.flush().await;
             self.release.clock.sleep(LOOK_EVERY).await;

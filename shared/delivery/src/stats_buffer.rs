@@ -11,7 +11,7 @@ use futures::future::select;
 use crate::ports::stats::{Counts, Hour, HourlyStats, Stats};
 use crate::ports::time::Clock;
 
-/// What was counted and not written yet.
+/// The counts that are not written yet.
 #[derive(Default)]
 pub struct StatsBuffer {
     hours: Mutex<BTreeMap<Hour, HourlyStats>>,
@@ -30,7 +30,7 @@ pub const fn hour_of(at: Timestamp) -> Hour {
 }
 
 impl StatsBuffer {
-    /// A tally that is written to `store`.
+    /// A buffer that is written to `store`.
     pub fn new(store: Arc<dyn Stats>) -> Self {
         Self { hours: Mutex::default(), store: Some(store) }
     }
@@ -50,18 +50,19 @@ impl StatsBuffer {
         });
     }
 
-    /// Writes what was counted. A failure is silent but for a log line: statistics are for people only.
+    /// Writes what was counted. Of a failure only a log line remains: no decision reads statistics.
     pub async fn flush(&self) {
         let Some(store) = &self.store else { return };
         let hours = std::mem::take(&mut *self.hours.lock().unwrap_or_else(PoisonError::into_inner));
         for (hour, stats) in hours {
             if let Err(fault) = store.add(hour, &stats).await {
-                tracing::warn!(%fault, "statistics were not written");
+                tracing::warn!(%fault, "hourly statistics could not be written and are lost");
             }
         }
     }
 
-    /// Writes what was counted, for as long as `timeout`: what is not written then is lost. For invocations, which end.
+    /// Writes what was counted within `timeout`; counts that are not written by then are lost. For invocations, which have a
+    /// deadline.
     pub async fn flush_within(&self, clock: &dyn Clock, timeout: Duration) {
         drop(select(pin!(self.flush()), clock.sleep(timeout)).await);
     }

@@ -1,7 +1,7 @@
-//! The first decision: whether a request is made now (CL-1, CB-1, LN-1, RT-1).
+//! The first decision, before a request: whether it is made now (CL-1, CB-1, LN-1, RT-1).
 //!
-//! `delivery`'s deliver use-case calls it with the facts of one round trip. The order of the questions is the order of
-//! this file. It makes no request and writes nothing.
+//! `delivery`'s deliver use-case calls [`admit`] with the facts of one round trip. The questions are asked in the order of
+//! the function: claim, setting, cooldown, circuit, capacity, time. It makes no request and writes nothing.
 
 use std::time::Duration;
 
@@ -21,21 +21,21 @@ use crate::webhook::Dispatch;
 mod effects;
 pub use effects::{admit_effects, compensate};
 
-/// Which probes a request is.
+/// Which probes a request serves as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Probes {
-    /// The half-open circuit's.
+    /// The half-open circuit's probe.
     pub circuit: bool,
-    /// The cooldown's.
+    /// The cooldown's probe.
     pub cooldown: bool,
 }
 
-/// Leave to make one request.
+/// How one request is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SendPlan {
     /// The request's total deadline.
     pub timeout: Duration,
-    /// The fence to settle with; `None` when the store could not say.
+    /// The fence to settle with; `None` when the store could not say whether the claim was free.
     pub fence: Option<Fence>,
     /// Why the request is made.
     pub cause: Cause,
@@ -43,12 +43,12 @@ pub struct SendPlan {
     pub probes: Probes,
 }
 
-/// Why a record is handed back untouched.
+/// Why a record is redelivered: it is not acknowledged, so that it comes again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redeliver {
-    /// The store cannot say whether the circuit is open, or was lost and is not rebuilt.
+    /// The store cannot say whether the circuit is open, or it was lost and is not rebuilt yet.
     StoreFailed,
-    /// The invocation ends too soon.
+    /// The invocation ends before the request and its settlement could.
     NoTime,
 }
 
@@ -57,17 +57,17 @@ pub enum Redeliver {
 pub enum Admission {
     /// Make the request.
     Send(SendPlan),
-    /// Make the request as a probe, once this change of state is stored; if another one was faster, decide again.
+    /// Make the request as a probe, once this change of state is stored. If another change was faster, decide again.
     Probe(Transition, SendPlan),
     /// Hand it to the slow lane.
     Divert(WaitReason),
-    /// Wait.
+    /// Wait in the due set until this time.
     Defer(Timestamp, WaitReason),
-    /// Keep it for its owner.
+    /// Hold it until its owner resumes or enables the endpoint.
     Hold(WaitReason),
-    /// It was settled before: do nothing twice.
+    /// The dispatch was settled before: its record is a duplicate.
     Drop(Duplicate),
-    /// Leave it to be delivered again.
+    /// Do not acknowledge the record.
     Redeliver(Redeliver),
 }
 
@@ -75,7 +75,7 @@ pub enum Admission {
 pub fn admit(situation: &Situation<'_>) -> Admission {
     let Situation { dispatch, facts, policy, moment } = situation;
     if facts.memory == Memory::Lost {
-        // Circuits, cooldowns and what was settled are forgotten, not gone.
+        // That the store knows no circuit, cooldown or settlement does not mean that there is none.
         return Admission::Redeliver(Redeliver::StoreFailed);
     }
     let fence = match facts.claim {
@@ -112,7 +112,7 @@ pub fn admit(situation: &Situation<'_>) -> Admission {
     }
 }
 
-/// The state that a request would leave cooldown and circuit in, and which probes it would be.
+/// The cooldown and the circuit as the request would leave them, and the probes that it would serve as.
 struct Probing {
     circuit: Circuit,
     cooldown: Option<Cooldown>,
@@ -157,7 +157,7 @@ fn probing(situation: &Situation<'_>, endpoint: &EndpointState) -> Result<Probin
             probing.probes.circuit = true;
         }
         CircuitAnswer::Wait(until) => {
-            // Spread, so that what waits for a circuit does not come back in lockstep (P3).
+            // Spread over a fifth of the recovery time, so that what waits for a circuit does not come back at once (P3).
             let latest = until.plus(policy.circuit.recovery_timeout() / 5);
             return Err((moment.entropy.moment(until, latest), WaitReason::Circuit));
         }
@@ -177,7 +177,8 @@ fn at_capacity(situation: &Situation<'_>, endpoint: &EndpointState) -> Option<Ad
         }
         (Lane::Slow, Token::Wait(turn)) => Some(Admission::Defer(turn, WaitReason::Pace)),
         (Lane::Slow, Token::Taken | Token::Free) if full => {
-            // The lane is full of requests that may last as long as their timeout: asking sooner would only cost records.
+            // The requests in the way may last as long as their timeout. To come back sooner on average would cost a record
+            // for each return and change nothing.
             let soonest = moment.now.plus(policy.lanes.pace().interval);
             let until = moment.entropy.moment(soonest, soonest.plus(policy.lanes.full_timeout()));
             Some(Admission::Defer(until, WaitReason::Busy))

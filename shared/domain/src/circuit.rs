@@ -1,10 +1,11 @@
 //! The circuit of one endpoint: closed, open (= tripped) or half-open.
 //!
-//! `admit` asks it before a request, `settle`'s follow-up after one. Counters commute and are written blindly; only a
-//! change of state is a compare-and-set, made by whoever sees first that it is due (CB-1).
+//! `admit` reads it before a request, `settle`'s follow-up after one. The counters commute, so they are written without
+//! reading them first. Only a change of state is a compare-and-set, made by the first delivery that finds it due (CB-1).
 
 use std::time::Duration;
 
+use crate::health::Health;
 use crate::policy_error::{PolicyError, broken};
 use crate::tally::{Bucket, Tally, recent};
 use crate::time::Timestamp;
@@ -12,21 +13,21 @@ use crate::time::Timestamp;
 /// The state of a circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Circuit {
-    /// Requests flow. What happened before `since` no longer counts.
+    /// Requests are made. What happened before `since` no longer counts.
     Closed {
         /// When it closed; the epoch when it never opened.
         since: Timestamp,
     },
-    /// Nothing is sent.
+    /// No request is made.
     Open {
         /// When it tripped.
         since: Timestamp,
     },
-    /// One probe at a time.
+    /// One request at a time is made, as a probe.
     HalfOpen {
         /// Probes that succeeded so far.
         successes: u32,
-        /// A probe is under way and counts as lost after this.
+        /// When the probe that is under way counts as lost; `None` when none is.
         probe_until: Option<Timestamp>,
     },
 }
@@ -49,23 +50,12 @@ pub struct CircuitPolicy {
 /// What a circuit says to one webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CircuitAnswer {
-    /// Go ahead.
+    /// The request may be made.
     Pass,
-    /// Be the probe, once this state is stored.
+    /// The request may be made as the probe, once this state is stored.
     Probe(Circuit),
-    /// Not before this.
+    /// The request may not be made before this.
     Wait(Timestamp),
-}
-
-/// What a finished request says about the endpoint's health.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Health {
-    /// It answered and can take work.
-    Good,
-    /// It failed.
-    Bad,
-    /// It asked for rest, which the cooldown takes care of, or was merely slower than the fast lane waits.
-    Neutral,
 }
 
 impl CircuitPolicy {
@@ -102,9 +92,24 @@ impl CircuitPolicy {
         self.failure_window
     }
 
-    /// How long an open circuit rests.
+    /// How long an open circuit lets no request through.
     pub const fn recovery_timeout(&self) -> Duration {
         self.recovery_timeout
+    }
+
+    /// Failures within the window that open a closed circuit, if they outnumber the successes.
+    pub const fn failure_threshold(&self) -> u32 {
+        self.failure_threshold
+    }
+
+    /// Probes in a row that must succeed before a half-open circuit closes.
+    pub const fn success_threshold(&self) -> u32 {
+        self.success_threshold
+    }
+
+    /// What was counted within the window since the circuit closed at `since`: the counts that open it.
+    pub fn counted(&self, since: Timestamp, buckets: &[Bucket], now: Timestamp) -> Tally {
+        recent(buckets, self.failure_window, since, now)
     }
 
     /// What a circuit says at `now` to a request whose claim would end at `probe_until`.
@@ -121,7 +126,7 @@ impl CircuitPolicy {
         }
     }
 
-    /// The state that follows from a finished probe.
+    /// The state that follows from a finished probe; `None` when the circuit is not half-open.
     pub fn after_probe(&self, circuit: Circuit, health: Health, now: Timestamp) -> Option<Circuit> {
         let Circuit::HalfOpen { successes, .. } = circuit else {
             return None;
@@ -140,7 +145,7 @@ impl CircuitPolicy {
         let Circuit::Closed { since } = circuit else {
             return None;
         };
-        let Tally { failures, successes, .. } = recent(buckets, self.failure_window, since, now);
+        let Tally { failures, successes, .. } = self.counted(since, buckets, now);
         (failures >= self.failure_threshold && failures > successes).then_some(Circuit::Open { since: now })
     }
 }
@@ -157,5 +162,4 @@ impl Default for CircuitPolicy {
 }
 
 #[cfg(test)]
-#[path = "circuit/tests.rs"]
 mod tests;

@@ -1,41 +1,42 @@
-//! The claim: a lease on one dispatch, with owner, expiry and fence (CL-1).
+//! The claim: a lease on one dispatch, with holder, expiry and fence (CL-1).
 //!
-//! The stores apply [`ClaimState::take`] atomically; a Redis script mirrors it, and the contract suite holds both equal.
+//! The in-memory store calls [`ClaimState::take`] under a lock. A Redis script does the same atomically, and the contract
+//! suite holds the two equal.
 
 use crate::status::{Next, Status};
 use crate::time::Timestamp;
 
-/// Who holds a claim: unique to one invocation of one process.
+/// The name of a claim's holder: unique to one record in one invocation of one process.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClaimHolder(pub String);
 
-/// Counts up with every claim taken on a webhook; a stale fence changes nothing.
+/// The number of a claim, which grows with every claim taken on a webhook. A write with a stale fence changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Fence(pub u64);
 
-/// What the store keeps of a webhook's claim.
+/// The state of a webhook's claim in the store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClaimState {
     /// Every dispatch up to this one is settled.
     pub settled: u64,
-    /// Whether the webhook's life ended at `settled`.
+    /// Whether the webhook ended, delivered or dead, at `settled`.
     pub terminal: bool,
-    /// What follows the settled dispatch, while it waits or is held.
+    /// The dispatch that follows the settled one, while it waits or is held.
     pub next: Option<Next>,
-    /// The claim last taken: its dispatch, owner and expiry.
+    /// The claim last taken: its dispatch, holder and expiry.
     pub held: Option<(u64, ClaimHolder, Timestamp)>,
     /// The fence last given.
     pub fence: Fence,
 }
 
-/// What asks for a claim.
+/// A request for a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimRequest {
     /// The dispatch to work on.
     pub dispatch: u64,
-    /// The dead-lettered dispatch that its life began from; 0 in the first life.
+    /// The dead-lettered dispatch that this life of the webhook was replayed from; 0 in the first life.
     pub replayed_from: u64,
-    /// Who asks.
+    /// The holder of the claim, if it is given.
     pub holder: ClaimHolder,
     /// When the claim would end.
     pub until: Timestamp,
@@ -44,25 +45,25 @@ pub struct ClaimRequest {
 /// A dispatch that was settled before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duplicate {
-    /// Whether the webhook's life ended.
+    /// Whether the webhook ended, delivered or dead.
     pub terminal: bool,
-    /// What follows exactly this dispatch, so that a lost due entry can be written again.
+    /// The dispatch that follows this very one, so that a lost due entry can be written again.
     pub next: Option<Next>,
 }
 
-/// What the claim says.
+/// What became of a request for a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClaimFact {
-    /// The claim is ours.
+    /// The claim was given.
     Taken {
         /// The fence to settle with.
         fence: Fence,
-        /// An earlier owner of the same dispatch, perhaps ourselves, never settled it nor gave it back.
+        /// An earlier holder of the same dispatch, perhaps the same process, neither settled it nor gave it back.
         takeover: bool,
     },
-    /// This dispatch, or a later one, was settled: this record is a duplicate.
+    /// This dispatch, or a later one, was settled: the record is a duplicate.
     Settled(Duplicate),
-    /// Somebody else works on this dispatch.
+    /// Another holder works on this dispatch.
     Held {
         /// When its claim ends.
         until: Timestamp,
@@ -72,7 +73,7 @@ pub enum ClaimFact {
 }
 
 impl ClaimState {
-    /// Takes the claim if it is free; what is returned tells whether it was.
+    /// Takes the claim if it is free, and returns whether it was.
     pub fn take(&mut self, request: &ClaimRequest, now: Timestamp) -> ClaimFact {
         let earlier_life = self.terminal && request.replayed_from < self.settled;
         if self.settled >= request.dispatch || earlier_life {
@@ -91,13 +92,14 @@ impl ClaimState {
                 takeover = true;
             }
         }
-        // By the clock, so that a fence given before the store was lost is stale after it.
+        // At least the time in milliseconds: after the loss of the store, fences that were given before it are stale.
         self.fence = Fence(self.fence.0.saturating_add(1).max(now.as_ms()));
         self.held = Some((request.dispatch, request.holder.clone(), request.until));
         ClaimFact::Taken { fence: self.fence, takeover }
     }
 
-    /// Goes by what is known of the webhook now. An end puts the claim of whoever still works on that life out of the way.
+    /// Brings the claim in line with the merged status of the webhook. An end drops the claim of a holder that still works
+    /// on the life that ended, so that a replay can be claimed at once.
     pub fn follow(&mut self, status: &Status) {
         self.settled = status.settled();
         self.terminal = status.phase.is_terminal();
@@ -114,8 +116,8 @@ impl ClaimState {
         }
     }
 
-    /// Whether who was given `fence` for `dispatch` may still settle it: nobody was given a later one. A store that was
-    /// lost in between knows of none, and takes the word of who still works.
+    /// Whether the holder of `fence` may still settle `dispatch`: no later fence was given. A store that was lost after
+    /// the fence was given knows no fence, and admits its holder.
     pub fn admits(&self, dispatch: u64, fence: Fence) -> bool {
         fence >= self.fence && self.settled < dispatch
     }
@@ -142,7 +144,10 @@ mod tests {
         );
         assert!(!state.admits(1, Fence(1)), "a stale fence changes nothing");
         assert!(state.admits(1, Fence(100)));
-        assert!(ClaimState::default().admits(1, Fence(1)), "a lost store takes the word of who still works");
+        assert!(
+            ClaimState::default().admits(1, Fence(1)),
+            "a store that was lost admits the holder that still works"
+        );
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! The cooldown: an endpoint's "not before" time, from its `Retry-After`. It is holding, probing or over.
 //!
-//! It belongs to the endpoint, so new webhooks wait too. Until the window has passed, one webhook (or a health URL)
-//! probes first and its success lets the rest through (RT-1).
+//! It belongs to the endpoint, so new webhooks wait too. Once the time has come, one webhook (or the health URL) probes
+//! the endpoint, and its success ends the cooldown. Without a success the cooldown is over when its window ends (RT-1).
 
 use std::time::Duration;
 
-use crate::circuit::Health;
 use crate::entropy::Entropy;
+use crate::health::Health;
 use crate::time::Timestamp;
 
-/// The longest `Retry-After` that is honoured; longer ones count as this.
+/// The longest `Retry-After` that is honoured; longer ones count as this. It is the retention of the log's topics: a webhook
+/// that waited longer could no longer be rebuilt.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_hours(168);
-/// How long before a cooldown ends its health URL is asked.
+/// How long before a cooldown ends its health URL is asked: the sweep comes every second, and an answer may take 5 s.
 pub const HEALTH_PROBE_LEAD: Duration = Duration::from_secs(10);
-/// How far a busy answer of the health URL moves the cooldown.
+/// How far a busy answer of the health URL moves the cooldown: long enough for an overloaded endpoint to recover a little,
+/// short beside the delays that endpoints ask for.
 pub const HEALTH_BUSY_DELAY: Duration = Duration::from_secs(30);
 
 /// An endpoint's "not before" time and the window in which its webhooks are released.
@@ -23,7 +25,7 @@ pub struct Cooldown {
     pub ends_at: Timestamp,
     /// The cooldown is over from here on, probed or not.
     pub window_end: Timestamp,
-    /// A probe is under way and counts as lost after this.
+    /// When the probe that is under way counts as lost; `None` when none is.
     pub probe_until: Option<Timestamp>,
     /// The health URL said that the endpoint is ready: no webhook needs to probe.
     pub confirmed: bool,
@@ -32,18 +34,18 @@ pub struct Cooldown {
 /// What a cooldown says to one webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CooldownAnswer {
-    /// Nothing is sent yet.
+    /// No request may be made yet.
     Holding,
-    /// Another request probes the endpoint; its answer decides.
+    /// Another request probes the endpoint, and its answer decides.
     Probing,
-    /// Be the probe.
+    /// The request may be made as the probe.
     Probe,
-    /// The cooldown no longer stands in the way.
+    /// The cooldown has ended.
     Over,
 }
 
 impl Cooldown {
-    /// A cooldown that was not probed yet.
+    /// A cooldown without a probe.
     pub const fn new(ends_at: Timestamp, window_end: Timestamp) -> Self {
         Self { ends_at, window_end, probe_until: None, confirmed: false }
     }
@@ -61,7 +63,7 @@ impl Cooldown {
         }
     }
 
-    /// When a webhook that meets the cooldown at `now` is released: drawn evenly from what is left of the window.
+    /// When a webhook that meets the cooldown at `now` is released: drawn evenly from the remaining window.
     pub fn release_at(&self, now: Timestamp, entropy: Entropy) -> Timestamp {
         let start = self.ends_at.max(now);
         entropy.moment(start, self.window_end.max(start))

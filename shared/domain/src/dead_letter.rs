@@ -1,4 +1,4 @@
-//! Dead letters: webhooks that were given up, with a reason that their owner can read.
+//! Dead letters: webhooks that failed for good, with a reason that their owner can read.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::id::{ConfigId, EndpointHash, WebhookId};
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
 
-/// Why a webhook was given up.
+/// Why a webhook was dead-lettered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasonType {
     /// Every attempt failed.
@@ -17,14 +17,11 @@ pub enum ReasonType {
     Gone,
     /// The address policy refuses to send there.
     AddressRefused,
-    /// The record on the topic could not be read.
-    Undecodable,
 }
 
 impl ReasonType {
     /// Every reason, for parsers and documents.
-    pub const ALL: [Self; 5] =
-        [Self::Exhausted, Self::Unrecoverable, Self::Gone, Self::AddressRefused, Self::Undecodable];
+    pub const ALL: [Self; 4] = [Self::Exhausted, Self::Unrecoverable, Self::Gone, Self::AddressRefused];
 
     /// The stable code of the reason.
     pub const fn code(self) -> &'static str {
@@ -33,7 +30,6 @@ impl ReasonType {
             Self::Unrecoverable => "unrecoverable",
             Self::Gone => "gone",
             Self::AddressRefused => "address_refused",
-            Self::Undecodable => "undecodable",
         }
     }
 
@@ -49,7 +45,7 @@ impl fmt::Display for ReasonType {
     }
 }
 
-/// A webhook that was given up.
+/// A webhook that failed for good.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetter {
     /// The dispatch that ended it.
@@ -60,15 +56,15 @@ pub struct DeadLetter {
     pub reason: String,
     /// The last failure.
     pub last_error: Option<String>,
-    /// What the last request was answered with.
+    /// The status code of the last answer.
     pub status: Option<u16>,
     /// The beginning of the last answer's body.
     pub response_body: Option<String>,
-    /// When it was given up.
+    /// When it was dead-lettered.
     pub at: Timestamp,
 }
 
-/// A record that could not be read: kept whole, never in the way of others.
+/// A record that could not be read. Its bytes are kept unchanged, and its partition goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undecodable {
     /// The topic it stood on.
@@ -85,6 +81,11 @@ pub struct Undecodable {
     pub at: Timestamp,
 }
 
+impl Undecodable {
+    /// The `reason_type` of its record. It is no [`ReasonType`]: what cannot be read names no tenant and is not indexed.
+    pub const REASON_TYPE: &str = "undecodable";
+}
+
 /// A record's place in its topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position {
@@ -97,15 +98,15 @@ pub struct Position {
 /// The index entry of a dead letter; the record itself stays in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetterEntry {
-    /// Which webhook.
+    /// The webhook.
     pub id: WebhookId,
-    /// Whose.
+    /// The tenant.
     pub config_id: ConfigId,
-    /// Where it was sent.
+    /// The endpoint.
     pub endpoint: EndpointHash,
-    /// Why it was given up.
+    /// Why it was dead-lettered.
     pub reason_type: ReasonType,
-    /// When it was given up.
+    /// When it was dead-lettered.
     pub at: Timestamp,
     /// Where its record stands in `howk.deadletter`.
     pub position: Position,

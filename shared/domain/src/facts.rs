@@ -11,39 +11,39 @@ use crate::setting::EndpointSetting;
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
 
-/// What became of a wish for a lease.
+/// What became of a request for a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseFact {
-    /// The lease is ours.
+    /// The lease was given.
     Taken,
     /// The limit is reached.
     Full,
-    /// There is no limit, or the store could not say: go ahead without one.
+    /// No lease is needed: there is no limit, or the store could not say.
     Unlimited,
 }
 
 /// How far back the store remembers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// It was last rebuilt then. What was handed over before may have been worked on without its knowing.
+    /// The store was last rebuilt then. It may not know what became of dispatches that were published before.
     Since(Timestamp),
-    /// What waits was put back then, and what became of everything else follows behind: it does not know yet of every
-    /// webhook that ended before.
+    /// What waits was put back then, and the statuses are still being put back: the store does not know yet of every webhook
+    /// that ended before.
     StatusesPending(Timestamp),
-    /// It was lost and is not rebuilt yet: what it does not say means nothing.
+    /// The store was lost and is not rebuilt yet. That it does not know something means nothing.
     Lost,
     /// The store could not say.
     Unknown,
 }
 
-/// Everything known when the decision is made. What was taken is given back unless a request follows.
+/// Everything that one round trip read and took. What was taken is given back unless a request follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// How far back the rest can be relied on.
+    /// How far back the other facts can be relied on.
     pub memory: Memory,
     /// The claim on the dispatch.
     pub claim: ClaimFact,
-    /// What the receiver told everybody; `None` when the store could not say.
+    /// The state of the endpoint; `None` when the store could not say.
     pub endpoint: Option<EndpointState>,
     /// What the tenant decided about the endpoint.
     pub setting: EndpointSetting,
@@ -70,8 +70,8 @@ impl Facts {
     }
 }
 
-/// The name that leases are held under: a rival for the same dispatch has another one, so that it cannot give back what
-/// is not its own (LN-1).
+/// The name that leases are held under. Rivals for one dispatch have different names, so that neither gives back the
+/// leases of the other (LN-1).
 pub fn lease_holder(dispatch: &Dispatch, holder: &ClaimHolder) -> String {
     let (id, number) = (dispatch.webhook.id.as_str(), dispatch.number.to_string());
     [id, &number, &holder.0].join(":")
@@ -84,7 +84,7 @@ pub struct Moment {
     pub now: Timestamp,
     /// The lane.
     pub lane: Lane,
-    /// What is left of the invocation; `None` where nothing ends it.
+    /// The remaining time of the invocation; `None` in a server, which has no deadline.
     pub remaining: Option<Duration>,
     /// The drawn number.
     pub entropy: Entropy,
@@ -93,28 +93,29 @@ pub struct Moment {
 /// Everything that a decision looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
-    /// What is to be delivered.
+    /// The dispatch.
     pub dispatch: &'a Dispatch,
-    /// What is known about it.
+    /// The facts.
     pub facts: &'a Facts,
-    /// The numbers to go by.
+    /// The policy.
     pub policy: &'a Policy,
-    /// When and where.
+    /// The time and the lane.
     pub moment: Moment,
 }
 
 impl Situation<'_> {
-    /// Whether the request to decide on may have been made already, by one whose traces the store has lost: the attempt
-    /// was possible before the store was last rebuilt, or its webhook was accepted before under the same key.
+    /// Whether the request may have been made before without the store knowing it: the attempt was possible before the store
+    /// was last rebuilt, or its webhook was accepted before under the same idempotency key.
     ///
-    /// A hand-over that only waited since then is doubted too: what it is the second of, nothing tells.
+    /// A dispatch that only waited since then counts too: nothing shows whether an earlier dispatch of the same attempt
+    /// made the request.
     pub fn is_doubtful(&self) -> bool {
         let Dispatch { webhook, last_failure, replayed_from, scheduled_at, .. } = self.dispatch;
         let begun_at = if *replayed_from > 0 { *scheduled_at } else { webhook.created_at };
         let possible_since = last_failure.as_ref().map_or(begun_at, |failure| failure.at);
         match self.facts.memory {
             Memory::Since(rebuilt_at) => possible_since < rebuilt_at,
-            // Whoever repeats a key makes the same webhook anew.
+            // A caller that repeats a key makes the same webhook again, with a new time of acceptance.
             Memory::StatusesPending(rebuilt_at) => {
                 let is_repeated = *replayed_from == 0 && webhook.idempotency_key.is_some();
                 possible_since < rebuilt_at || is_repeated
@@ -123,7 +124,8 @@ impl Situation<'_> {
         }
     }
 
-    /// Whether this attempt was taken over from an owner that may have made its request, now or before it was handed on.
+    /// Whether an earlier holder of this attempt may have made its request: its claim, or that of an earlier dispatch of the
+    /// attempt, ran out unsettled.
     pub const fn is_taken_over(&self) -> bool {
         self.dispatch.taken_over || matches!(self.facts.claim, ClaimFact::Taken { takeover: true, .. })
     }

@@ -1,8 +1,8 @@
-//! The headers that a webhook brings, and their rules: names, values, count, size, and which are the sender's own.
+//! The headers of a webhook and their rules: names, values, count, size, and which names only the sender sets.
 //!
-//! `wire` calls it when a webhook is accepted, the sender before every request: what could not be sent is refused at the
-//! door, in the same words. No message holds a value (SE-1). Names that differ in case alone are one name; whether it
-//! may stand twice is for each reader to say.
+//! The API calls it when a webhook is accepted, the sender before every request. A header that could not be sent is thus
+//! refused before it is accepted, in the same words. No message holds a value (SE-1). Names that differ in case alone are
+//! one name; whether a name may stand twice is decided where headers are read.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use thiserror::Error;
 
 use crate::secret::{Sealed, Secret};
 
-/// The most headers that a webhook may bring; receivers refuse more than about this many.
+/// The most headers that a webhook may bring: common servers refuse requests with more than about a hundred.
 pub const HEADERS_MAX: usize = 100;
-/// The most bytes of names and values together.
+/// The most bytes of names and values together: common servers refuse more than 8 to 16 KiB.
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
-/// The longest name that an error shows, in characters.
+/// The longest name that an error shows, in characters. The name is the caller's text and may be of any length.
 const SHOWN_NAME_MAX: usize = 64;
 
 /// Names that only the sender may set, lower case: signatures with what they cover, and what frames a message.
@@ -48,7 +48,7 @@ pub struct Header {
     pub value: Secret,
 }
 
-/// A header of an accepted webhook: the name is for everybody, the value for the sender alone.
+/// A header of an accepted webhook: its name is readable, its value only the sender can unseal.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedHeader {
     /// The name, in the caller's case.
@@ -74,7 +74,7 @@ pub enum HeaderReason {
 /// Why the headers of a webhook cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HeaderError {
-    /// One of them cannot be.
+    /// One of them cannot be sent.
     #[error("header \"{}\": {reason}", shown(.name))]
     Unsendable {
         /// The header's name as the caller wrote it; it may hold anything.

@@ -89,7 +89,7 @@ impl ConfigId {
     }
 }
 
-/// The identity of one target URL, shared by everyone who sends there.
+/// The identity of one target URL, the same for all tenants.
 ///
 /// Shape: the first 16 bytes of SHA-256 over the URL's text, 32 lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,7 +7,8 @@ use crate::tally::{Bucket, Tally, recent};
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
 
-/// A request that outlasts the fast lane this often within the window makes its endpoint known as slow.
+/// So many requests within the window must outlast the fast timeout before their endpoint is known as slow. One or two may
+/// be a hiccup of the network; with three, the divert saves more slots of the fast lane than a wrong guess costs.
 const KNOWN_SLOW_AFTER: u32 = 3;
 
 /// Where a dispatch is worked on.
@@ -27,7 +28,8 @@ pub struct LanePolicy {
     slow_rate: f64,
 }
 
-/// The time that settling takes at most: a claim and its leases outlive the request by this much (P8).
+/// How long a claim and its leases outlive the longest request: the time in which its outcome is published and stored. The
+/// log and the store answer in milliseconds; 5 s cover a change of a partition's leader (P8).
 pub const SETTLE_MARGIN: Duration = Duration::from_secs(5);
 
 impl LanePolicy {
@@ -60,8 +62,8 @@ impl LanePolicy {
         }
     }
 
-    /// When the claim and the leases end that are taken at `now` for a request. What began together ends together: a probe
-    /// knows its own lease by it (P8, CB-1).
+    /// When the claim and the leases end that are taken at `now` for a request. Claim, leases and probe
+    /// end at the same time, so a probe recognises its own lease by that time (P8, CB-1).
     pub fn lease_until(&self, lane: Lane, dispatch: &Dispatch, now: Timestamp) -> Timestamp {
         now.plus(self.timeout(lane, dispatch)).plus(SETTLE_MARGIN)
     }
@@ -71,7 +73,7 @@ impl LanePolicy {
         self.timeout(lane, dispatch) + SETTLE_MARGIN
     }
 
-    /// The most that [`Self::needs`] asks for: an invocation that is shorter would hand a last attempt back for ever.
+    /// The most that [`Self::needs`] asks for: an invocation that is shorter would never begin a last attempt.
     pub fn longest(&self) -> Duration {
         self.timeout + SETTLE_MARGIN
     }
@@ -122,19 +124,19 @@ pub struct Tokens {
     pub last_turn_us: u64,
 }
 
-/// What the bucket said.
+/// The answer of a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Token {
     /// A token was taken.
     Taken,
-    /// None is left; this is the webhook's turn.
+    /// No token is left; the webhook's turn is at this time.
     Wait(Timestamp),
-    /// Nothing is paced here.
+    /// No pace applies.
     Free,
 }
 
 impl Tokens {
-    /// Takes a token at `now`, or hands out a turn. KeyedQueue are an interval apart, so that who waits comes back one by one.
+    /// Takes a token at `now`, or gives out a turn. Turns are an interval apart, so that waiting webhooks come back one by one.
     pub fn take(self, pace: Pace, now: Timestamp) -> (Self, Token) {
         let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let (interval, now_us) = (micros(pace.interval).max(1), now.as_ms().saturating_mul(1000));

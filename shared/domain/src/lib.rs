@@ -1,8 +1,19 @@
-//! The nouns of howk and its four decisions: admit, settle, release, rebuild.
+//! The nouns of howk and every decision about them.
 //!
-//! Every decision is a plain function of (facts, policy, now, entropy) and returns an ordered list of [`Effect`]s.
-//! `delivery` calls them and is the only one who performs what they return. Deliberately absent: async, clocks,
-//! randomness, serialisation, I/O, logging; a test fails on a manifest that could bring them in.
+//! | decision | the question | called |
+//! |---|---|---|
+//! | [`admit`] | is a request made now | before a request |
+//! | [`settle`] | what does an outcome mean | after a request |
+//! | [`release`] | which record hands over a due webhook | when a due time has come |
+//! | [`rebuild`] | what does a record restore | when the hot state was lost |
+//! | [`replay`] | how does a dead letter's webhook begin again | by an operator |
+//! | [`resume`] | how does what was held become due | by an operator, and by the scheduler's sweep |
+//! | [`decide`] | how does an owner's setting take effect | by an operator, and after a 410 |
+//! | [`health_url_to_ask`], [`health_answered`] | is a cooldown over | by the scheduler's sweep |
+//!
+//! Every decision is a plain function of (facts, policy, now, entropy) and returns ordered [`Effect`]s. `delivery` calls
+//! the decisions and has one interpreter that performs effects. Deliberately absent: async, clocks, randomness,
+//! serialisation, I/O, logging; a test fails on a manifest that could bring them in.
 
 mod admit;
 mod circuit;
@@ -14,6 +25,7 @@ mod endpoint;
 mod entropy;
 mod facts;
 mod header;
+mod health;
 mod id;
 mod lane;
 mod outcome;
@@ -23,6 +35,8 @@ mod rebuild;
 mod record;
 mod release;
 mod release_window;
+mod replay;
+mod resume;
 mod retry;
 #[cfg(test)]
 mod samples;
@@ -37,11 +51,11 @@ mod trace;
 mod webhook;
 
 pub use admit::{Admission, Probes, Redeliver, SendPlan, admit, admit_effects, compensate};
-pub use circuit::{Circuit, CircuitAnswer, CircuitPolicy, Health};
+pub use circuit::{Circuit, CircuitAnswer, CircuitPolicy};
 pub use claim::{ClaimFact, ClaimHolder, ClaimRequest, ClaimState, Duplicate, Fence};
 pub use cooldown::{Cooldown, CooldownAnswer, HEALTH_BUSY_DELAY, HEALTH_PROBE_LEAD, RETRY_AFTER_MAX};
 pub use dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType, Undecodable};
-pub use effect::{Effect, EndpointReport, EndpointState, Leases, Settlement, Transition, Write};
+pub use effect::{Effect, EndpointReport, EndpointState, Leases, Settlement, Transition, Trip, Write};
 pub use endpoint::{Endpoint, EndpointError, URL_BYTES_MAX};
 pub use entropy::Entropy;
 pub use facts::{Facts, LeaseFact, Memory, Moment, Situation, lease_holder};
@@ -49,6 +63,7 @@ pub use header::{
     HEADER_BYTES_MAX, HEADERS_MAX, Header, HeaderError, HeaderReason, SealedHeader, check_headers,
     check_headers_total,
 };
+pub use health::{Health, HealthUrls, health_answered, health_url_to_ask};
 pub use id::{ConfigId, EndpointHash, IdError, WebhookId};
 pub use lane::{Lane, LanePolicy, Pace, SETTLE_MARGIN, Token, Tokens};
 pub use outcome::{Answer, EXCERPT_BYTES_MAX, FailureKind, Outcome, Verdict};
@@ -58,9 +73,11 @@ pub use rebuild::{Cooldowns, index_entry, rebuild};
 pub use record::{DeliveryResult, Record, Topic, WaitReason, Waiting};
 pub use release::release;
 pub use release_window::{COHORT_STEP, ReleasePolicy};
+pub use replay::{Replay, ReplayFacts, replay, replay_effects};
+pub use resume::resume;
 pub use retry::RetryPolicy;
 pub use secret::{Sealed, Secret};
-pub use setting::{EndpointSetting, SettingDecision};
+pub use setting::{EndpointSetting, SettingDecision, decide};
 pub use settle::{Disposition, Finished, Settled, follow_up, settle, superseded};
 pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, SigningKey};
 pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};
@@ -69,7 +86,9 @@ pub use time::Timestamp;
 pub use trace::TraceParent;
 pub use webhook::{Dispatch, LastFailure, Payload, PayloadKind, Webhook};
 
-/// The highest `max_attempts` that is accepted.
+/// The highest `max_attempts` that is accepted. With the default delays a hundred attempts span eleven days,
+/// longer than the log keeps its records.
 pub const MAX_ATTEMPTS_MAX: u32 = 100;
-/// The `max_attempts` of a webhook that names none.
+/// The `max_attempts` of a webhook that names none: with the default delays its last attempt comes 28 hours after
+/// the first.
 pub const MAX_ATTEMPTS_DEFAULT: u32 = 20;

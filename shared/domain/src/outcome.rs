@@ -1,8 +1,8 @@
-//! What an endpoint did with one request, and what that means.
+//! The outcome of one request: what the endpoint did, and what that means for the webhook.
 
 use std::time::Duration;
 
-/// The longest excerpt of an answer's body that is kept, in bytes.
+/// The longest excerpt of an answer's body that is kept, in bytes: enough for an error message, small beside a webhook.
 pub const EXCERPT_BYTES_MAX: usize = 1024;
 
 /// An HTTP answer, read within bounds.
@@ -10,7 +10,7 @@ pub const EXCERPT_BYTES_MAX: usize = 1024;
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// How long the endpoint asked to be left alone, measured from the answer.
+    /// The `Retry-After` of the answer, counted from its arrival.
     pub retry_after: Option<Duration>,
     /// Where a redirect pointed; never followed.
     pub location: Option<String>,
@@ -35,7 +35,7 @@ pub enum FailureKind {
     AddressRefused,
     /// The request cannot be made: a header or the URL is not sendable.
     Unsendable,
-    /// The webhook's secrets are sealed with a key that the deployment does not have (any more).
+    /// The webhook's secrets are sealed with a key that this deployment does not have.
     Sealed,
 }
 
@@ -44,7 +44,7 @@ pub enum FailureKind {
 pub enum Outcome {
     /// It answered.
     Answered(Answer),
-    /// It did not.
+    /// It did not answer, or no request was made.
     Failed {
         /// Why.
         kind: FailureKind,
@@ -56,11 +56,11 @@ pub enum Outcome {
 /// What an outcome means for the webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// 2xx: done.
+    /// 2xx: the webhook is delivered.
     Delivered,
-    /// 410: the endpoint wants nothing any more.
+    /// 410: the endpoint wants no more webhooks.
     Gone,
-    /// Worth another attempt.
+    /// Another attempt may succeed.
     Retryable,
     /// No attempt will ever succeed.
     Unrecoverable,
@@ -77,7 +77,7 @@ impl Outcome {
         }
     }
 
-    /// How long the endpoint asked to be left alone, when it did with a status that is retried.
+    /// The `Retry-After` of an answer that is no success.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Answered(answer) if !(200..300).contains(&answer.status) => answer.retry_after,
@@ -98,7 +98,7 @@ impl Outcome {
         )
     }
 
-    /// Whether no request was made for want of the key that the webhook's secrets are sealed with.
+    /// Whether no request was made because the vault key of the webhook's secrets is missing.
     pub const fn lacks_key(&self) -> bool {
         matches!(self, Self::Failed { kind: FailureKind::Sealed, .. })
     }
@@ -158,8 +158,8 @@ mod tests {
             };
             let outcome = answered(status, None, None);
             assert_eq!(outcome.verdict(&[]), expected, "{status}");
-            let wished = if expected == Verdict::Delivered { expected } else { Verdict::Retryable };
-            assert_eq!(outcome.verdict(&[1, status]), wished, "{status}, on the webhook's wish");
+            let listed = if expected == Verdict::Delivered { expected } else { Verdict::Retryable };
+            assert_eq!(outcome.verdict(&[1, status]), listed, "{status}, listed in retry_on_status");
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_asks_for_no_rest_and_has_no_error() {
+    fn a_success_has_no_retry_after_and_no_error() {
         let rest = Some(Duration::from_secs(9));
         for (status, location, asked, error) in [
             (200, None, None, None),

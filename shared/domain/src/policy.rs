@@ -10,10 +10,10 @@ use crate::retry::RetryPolicy;
 /// What happens when the store cannot say whether a circuit is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnStoreFailure {
-    /// Send nothing: the record is handed back and comes again.
+    /// No request is made: the record is redelivered.
     #[default]
     Closed,
-    /// Send as if the circuit were closed.
+    /// Requests are made as if the circuit were closed.
     Open,
 }
 
@@ -47,7 +47,7 @@ pub enum ResponseBody {
     /// It is kept.
     #[default]
     Kept,
-    /// It may hold what must not be stored: it is not.
+    /// It is not kept: it may hold what must not be stored.
     Dropped,
 }
 

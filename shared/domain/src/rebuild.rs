@@ -1,6 +1,7 @@
-//! The fourth decision: what a record of the log restores of the hot state (RB-1).
+//! The decision of a rebuild: what a record of the log restores of the hot state (RB-1).
 //!
-//! Order-free across keys, and repeatable: due entries keep the later dispatch, statuses, cooldowns and decisions merge.
+//! `delivery`'s rebuild use-case calls it for every record. The records may come in any order across keys and any number
+//! of times: of due entries the later dispatch stays, and statuses, cooldowns and decisions merge.
 
 use crate::cooldown::{Cooldown, CooldownAnswer};
 use crate::dead_letter::{DeadLetter, DeadLetterEntry, Position};
@@ -10,17 +11,17 @@ use crate::status::{Next, Phase, Status};
 use crate::tally::Tally;
 use crate::time::Timestamp;
 
-/// What becomes of the cooldowns that snapshots carry.
+/// Which cooldowns of snapshots are put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cooldowns {
-    /// They were lost, and are put back unless their window has ended by then.
+    /// The store was lost: those whose window has not ended by this time.
     Lost(Timestamp),
-    /// The store was not lost, and knows more of them than a snapshot does, so whether a probe has opened one. Those that
-    /// are closed until then can have been opened by nobody: they are merged, in case a part of it was lost alone.
+    /// The store is alive, and a part of it may have been lost alone: those that still hold at this time. No probe can have
+    /// ended them. A cooldown that may have been probed is left as the store knows it, for a snapshot knows of no probe.
     Known(Timestamp),
 }
 
-/// What one record restores. `position` is where it stands; records that restore nothing give nothing.
+/// The writes that restore what one record says. `position` is where it stands in its topic.
 pub fn rebuild(record: Record, position: Position, cooldowns: Cooldowns) -> Vec<Write> {
     match record {
         Record::Waiting(waiting) => waits(waiting, cooldowns),
@@ -58,7 +59,8 @@ fn waits(waiting: Waiting, cooldowns: Cooldowns) -> Vec<Write> {
     });
     let webhook = &waiting.dispatch.webhook;
     let held = waiting.reason.is_held();
-    // A tombstone cannot tell where its webhook was held; the snapshot of its resumption, which comes before it, can.
+    // A tombstone does not name the held list that its webhook was on. The snapshot that a resumption publishes, which
+    // comes before the tombstone, does.
     let resumed = (!held).then(|| {
         let (hash, config) = (webhook.endpoint.hash().clone(), webhook.config_id.clone());
         Write::Unhold(hash, config, webhook.id.clone(), waiting.dispatch.number)
@@ -76,13 +78,13 @@ impl Cooldowns {
     }
 }
 
-/// The status that a waiting webhook's snapshot tells: everything before its dispatch is settled.
+/// The status that follows from the snapshot of a waiting webhook: every earlier dispatch is settled.
 fn waiting_status(waiting: &Waiting) -> Status {
     let dispatch = &waiting.dispatch;
     let webhook = &dispatch.webhook;
     let settled = dispatch.number.saturating_sub(1);
     Status {
-        life: dispatch.replayed_from,
+        replayed_from: dispatch.replayed_from,
         phase: if waiting.reason.is_held() { Phase::Held } else { Phase::Waiting },
         attempts: dispatch.attempt.saturating_sub(1),
         next: Some(Next { due: waiting.due, attempt: dispatch.attempt }),
@@ -115,9 +117,9 @@ mod tests {
         let at = Timestamp::from_ms;
         let cooldown = Cooldown::new(at(100), at(150));
         assert!(restores_cooldown(cooldown, Cooldowns::Lost(at(99))));
-        assert!(restores_cooldown(cooldown, Cooldowns::Lost(at(149))), "nobody knows of its probe any more");
+        assert!(restores_cooldown(cooldown, Cooldowns::Lost(at(149))), "its probe is lost with the store");
         assert!(!restores_cooldown(cooldown, Cooldowns::Lost(at(150))), "history");
         assert!(restores_cooldown(cooldown, Cooldowns::Known(at(99))), "no probe was let through yet");
-        assert!(!restores_cooldown(cooldown, Cooldowns::Known(at(100))), "a probe may have opened it");
+        assert!(!restores_cooldown(cooldown, Cooldowns::Known(at(100))), "a probe may have ended it");
     }
 }

@@ -1,4 +1,4 @@
-//! What crosses a process: the records of the log.
+//! The records of the log: everything that one process tells another.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::webhook::Dispatch;
 pub enum WaitReason {
     /// An attempt failed.
     Retry,
-    /// Its endpoint asked for rest.
+    /// Its endpoint has a cooldown.
     Cooldown,
     /// Its endpoint's circuit is open or half-open.
     Circuit,
@@ -24,10 +24,8 @@ pub enum WaitReason {
     Busy,
     /// The slow lane's pace.
     Pace,
-    /// Somebody else holds the claim on the same dispatch.
+    /// Another holder has the claim on the same dispatch.
     Claimed,
-    /// The invocation's time would not have sufficed.
-    NoTime,
     /// Its owner paused the endpoint.
     Paused,
     /// Its owner, or a 410, disabled the endpoint.
@@ -44,26 +42,24 @@ impl WaitReason {
             Self::Busy => "busy",
             Self::Pace => "pace",
             Self::Claimed => "claimed",
-            Self::NoTime => "no_time",
             Self::Paused => "paused",
             Self::Disabled => "disabled",
         }
     }
 
     /// Every reason, for parsers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 8] = [
         Self::Retry,
         Self::Cooldown,
         Self::Circuit,
         Self::Busy,
         Self::Pace,
         Self::Claimed,
-        Self::NoTime,
         Self::Paused,
         Self::Disabled,
     ];
 
-    /// Whether the webhook waits for its owner, not for a time.
+    /// Whether the webhook waits for its owner rather than for a time.
     pub const fn is_held(self) -> bool {
         matches!(self, Self::Paused | Self::Disabled)
     }
@@ -76,24 +72,24 @@ pub struct Waiting {
     pub dispatch: Dispatch,
     /// The lane to hand it to.
     pub lane: Lane,
-    /// When; for a held one, since when.
+    /// When it is due; of a held webhook, since when it is held.
     pub due: Timestamp,
-    /// What it waits for.
+    /// The reason.
     pub reason: WaitReason,
-    /// Its endpoint's cooldown, as last seen.
+    /// Its endpoint's cooldown when this was written: a rebuild puts it back from here.
     pub cooldown: Option<Cooldown>,
 }
 
 /// One finished attempt: the value of `howk.results`, also the feed for analytics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryResult {
-    /// Where it went.
+    /// The endpoint.
     pub endpoint: EndpointHash,
     /// The URL without its query.
     pub url: String,
     /// The request.
     pub attempt: Attempt,
-    /// What is known of the webhook after it.
+    /// The status of the webhook after it.
     pub status: Status,
 }
 
@@ -122,9 +118,10 @@ pub enum Record {
     Undecodable(Undecodable),
     /// `howk.state`.
     Waiting(Waiting),
-    /// `howk.state`, null value: this webhook waits no more, up to the dispatch named.
+    /// `howk.state`, null value: this webhook waits no more, up to this dispatch.
     Tombstone(WebhookId, u64),
-    /// `howk.state`: an owner's decision, the active state included, so that the last one always wins.
+    /// `howk.state`: an owner's decision. That an endpoint is active is a record too, so that compaction keeps the last
+    /// decision whatever it was.
     Setting(SettingDecision),
 }
 
@@ -137,7 +134,7 @@ pub enum Topic {
     Slow,
     /// Finished attempts.
     Results,
-    /// Webhooks that were given up.
+    /// Webhooks that failed for good.
     DeadLetter,
     /// What waits.
     State,
@@ -178,7 +175,7 @@ impl Record {
         }
     }
 
-    /// The record's key: what its partition is chosen by, and what compaction keeps one value of.
+    /// The record's key: it chooses the partition, and compaction keeps the last value of each key.
     pub fn key(&self) -> String {
         match self {
             Self::Dispatch(_, dispatch) => dispatch.webhook.config_id.to_string(),

@@ -9,7 +9,7 @@ use crate::id::ConfigId;
 use crate::policy_error::{PolicyError, broken};
 use crate::time::Timestamp;
 
-/// How far apart two cohorts begin.
+/// How far apart two cohorts begin: long enough for an endpoint to show whether it can take the cohort before.
 pub const COHORT_STEP: Duration = Duration::from_secs(10);
 /// The shortest window: a `Retry-After` of 0 or 1 s must still be spread.
 const WINDOW_MIN: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ pub struct ReleasePolicy {
 }
 
 impl ReleasePolicy {
-    /// Builds a policy: the window ends at `window` times the asked delay; `cohorts` of 0 or 1 mean one cohort.
+    /// Builds a policy: the window ends at `window` times the delay that the endpoint asked for; `cohorts` of 0 or 1 mean one cohort.
     ///
     /// Bounds: `1 <= window <= 10`, `cohorts <= 1000`.
     ///

@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::entropy::Entropy;
 use crate::policy_error::{PolicyError, broken};
 
-/// Doublings stop after this many, so that the delay of attempt 11 and later is the same before the cap.
+/// Doublings stop after this many: the delay of attempt 11 and later is the same before the cap. Source: the original.
 const DOUBLINGS_MAX: u32 = 10;
-/// The longest delay that a policy may name.
+/// The longest delay that a policy may name. It only catches a wrong unit; the log keeps no record that long.
 const DELAY_MAX: Duration = Duration::from_hours(720);
 
 /// Exponential backoff with jitter.

@@ -1,4 +1,4 @@
-//! What the tests of the decisions begin from: one webhook at one moment, of which nothing bad is known.
+//! What the tests of the decisions begin from: one webhook at one moment, whose endpoint is in its normal state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,9 +117,11 @@ pub(crate) fn word(effect: &Effect) -> &'static str {
         Effect::Write(Write::Unclaim(..)) => "unclaim",
         Effect::Write(Write::Merge(_)) => "merge",
         Effect::Write(Write::Report(_)) => "report",
-        Effect::Write(Write::GiveBack(_)) => "release",
+        Effect::Write(Write::GiveBack(_)) => "give back",
         Effect::Write(Write::Decide(_)) => "decide",
         Effect::Write(Write::Index(_)) => "index",
+        Effect::Change(_) => "change",
+        Effect::Forget(_) => "forget",
     }
 }
 
@@ -127,13 +129,13 @@ pub(crate) fn words(effects: &[Effect]) -> Vec<&'static str> {
     effects.iter().map(word).collect()
 }
 
-/// Durable first, hot state second, forgetting last. A dead letter is forgotten before it is found, so its list begins again
-/// there. An owner's decision that follows an end begins it once more: it must not meet an unsettled dispatch.
+/// Durable first, hot state second, forgetting last. There are two exceptions, and the order begins anew at each: a dead
+/// webhook's tombstone comes before its index entry, and the decision that a 410 brings follows the settlement.
 pub(crate) fn assert_order(effects: &[Effect]) {
     let rank = |effect: &Effect| match effect {
-        Effect::Publish(Record::Tombstone(..)) => 2,
+        Effect::Publish(Record::Tombstone(..)) | Effect::Forget(_) => 2,
         Effect::Publish(_) => 0,
-        Effect::Write(_) => 1,
+        Effect::Write(_) | Effect::Change(_) => 1,
     };
     let index = effects.iter().position(|effect| word(effect) == "index");
     let (dead_letter, rest) = effects.split_at(index.unwrap_or(0));
@@ -144,7 +146,7 @@ pub(crate) fn assert_order(effects: &[Effect]) {
     }
 }
 
-/// What waits: the record and the hot entry, which must say the same.
+/// The waiting webhook of a list of effects: its record and its hot entry, which must be equal.
 pub(crate) fn waiting(effects: &[Effect]) -> Waiting {
     let mut found = effects.iter().filter_map(|effect| {
         if let Effect::Publish(Record::Waiting(waiting))
@@ -158,6 +160,6 @@ pub(crate) fn waiting(effects: &[Effect]) -> Waiting {
     let (record, entry) = (found.next().expect("a snapshot"), found.next().expect("an entry"));
     assert_eq!(record, entry);
     assert_eq!(record.due, record.dispatch.scheduled_at);
-    assert!(record.dispatch.waited, "DL-3: who has a snapshot must leave a tombstone");
+    assert!(record.dispatch.waited, "DL-3: a webhook with a snapshot gets a tombstone at its end");
     record.clone()
 }

@@ -15,7 +15,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The secret itself, for the one place that uses it.
+    /// The secret itself. The vault and the signer are the only callers.
     pub fn reveal(&self) -> &str {
         &self.0
     }

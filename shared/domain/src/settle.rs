@@ -1,15 +1,16 @@
-//! The second decision: what an outcome means, and the change of an endpoint's state that may follow.
+//! The second decision, after a request: what its outcome means, and the change of the endpoint's state that may follow.
 //!
-//! `delivery`'s deliver use-case calls [`settle`] after the request, performs the effects, and asks [`follow_up`] with
-//! the endpoint's state as the writes left it (DL-2, DL-3, RT-1, CB-1).
+//! `delivery`'s deliver use-case calls [`settle`], performs the effects, and calls [`follow_up`] with the endpoint's state
+//! after those effects (DL-2, DL-3, RT-1, CB-1).
 
 use std::time::Duration;
 
 use crate::admit::SendPlan;
-use crate::circuit::{Circuit, Health};
+use crate::circuit::Circuit;
 use crate::cooldown::{Cooldown, CooldownAnswer};
 use crate::effect::{Effect, EndpointReport, EndpointState, Transition, Write};
 use crate::facts::Situation;
+use crate::health::Health;
 use crate::outcome::{Outcome, Verdict};
 use crate::record::{DeliveryResult, Record};
 use crate::status::{Attempt, Phase, Status};
@@ -18,38 +19,39 @@ use crate::time::Timestamp;
 
 mod effects;
 
-/// How long a webhook whose key is missing waits at least; at most twice that, so that many do not ask at once.
+/// How long a webhook waits at least whose vault key is missing. An operator has to add the key, so minutes do not matter;
+/// the wait is drawn from here up to twice this, so that many such webhooks do not come back at once.
 const KEY_PAUSE: Duration = Duration::from_mins(2);
 
 /// A request that was made.
 #[derive(Debug, Clone, Copy)]
 pub struct Finished<'a> {
-    /// What was decided on.
+    /// The situation that was decided on.
     pub situation: Situation<'a>,
-    /// The leave that was given.
+    /// How the request was made.
     pub plan: SendPlan,
     /// What the endpoint did.
     pub outcome: &'a Outcome,
-    /// When it was over; it began at the situation's moment.
+    /// When the request was over. It began at the situation's moment.
     pub ended_at: Timestamp,
 }
 
 /// What becomes of the webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition {
-    /// Done.
+    /// It is delivered.
     Delivered,
-    /// Another attempt at its time.
+    /// It waits for another attempt at this time.
     Retried(Timestamp),
-    /// Another attempt at once, in the slow lane: it outlasted the fast one.
+    /// It is moved to the slow lane for another attempt at once: the fast lane's short timeout cut the request off.
     MovedToSlowLane,
-    /// Given up.
+    /// It failed for good.
     DeadLettered(crate::dead_letter::ReasonType),
-    /// Another owner's to say: it settled the dispatch.
+    /// Another holder has settled the dispatch, and its outcome counts.
     Superseded,
 }
 
-/// What an outcome means.
+/// What an outcome means for a webhook, and what follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
     /// What becomes of the webhook.
@@ -58,17 +60,19 @@ pub struct Settled {
     pub effects: Vec<Effect>,
 }
 
-/// KeyedQueue an outcome into effects.
+/// Decides what becomes of the webhook, and what to do.
 pub fn settle(finished: &Finished<'_>) -> Settled {
     let disposition = finished.disposition();
     Settled { disposition, effects: effects::of(finished, disposition) }
 }
 
-/// What is left of giving a webhook up when `known` says that another owner settled its dispatch, which it can once the claim
-/// has ended: telling that the request was made, and nothing of what becomes of the webhook (CL-1). `None` when it was not.
+/// The effects of an attempt that would dead-letter its webhook, when `known`, the stored status, shows that another holder
+/// settled the dispatch after this one's claim had ended: the request is recorded, and nothing is said about the webhook
+/// (CL-1). `None` when no other holder settled it.
 pub fn superseded(finished: &Finished<'_>, known: &Status) -> Option<Settled> {
     let number = finished.situation.dispatch.number;
-    // That it is dead may be what this owner said itself; and another one that says the same says all.
+    // A stored death of this dispatch may be this holder's own, written before a fault. If it is another holder's, both
+    // say the same.
     let is_dead = known.phase == Phase::Dead && known.dispatch == number;
     let disposition = Disposition::Superseded;
     (known.settled() >= number && !is_dead)
@@ -99,7 +103,8 @@ impl Finished<'_> {
         self.outcome.verdict(&self.situation.dispatch.webhook.retry_on_status)
     }
 
-    fn took(&self) -> Duration {
+    /// How long the request took.
+    pub fn took(&self) -> Duration {
         self.ended_at.since(self.situation.moment.now)
     }
 
@@ -108,8 +113,8 @@ impl Finished<'_> {
         self.outcome.is_timeout() && self.plan.timeout < self.situation.policy.lanes.full_timeout()
     }
 
-    /// What the outcome says about the endpoint; a caller's bad payload says nothing against it, and neither does a status
-    /// that only this webhook wants to be retried, nor a request that was never made: the endpoint is everybody's (TN-1).
+    /// What the outcome says about the endpoint, whose state all its webhooks share (TN-1). A caller's bad payload says
+    /// nothing against it, nor does a status that only this webhook wants retried, nor a request that was never made.
     fn health(&self) -> Health {
         match self.outcome.verdict(&[]) {
             _ if self.outcome.is_unsent() => Health::Neutral,
@@ -119,18 +124,19 @@ impl Finished<'_> {
         }
     }
 
-    /// The rest that this answer asks for, as a window.
-    fn rest(&self) -> Option<Cooldown> {
+    /// The cooldown that this answer asks for.
+    fn asked_cooldown(&self) -> Option<Cooldown> {
         let asked = self.outcome.retry_after()?;
         Some(self.situation.policy.release.cooldown(asked, self.ended_at))
     }
 
-    /// The cooldown that the endpoint asks of everybody.
-    fn new_cooldown(&self) -> Option<Cooldown> {
-        self.rest().filter(|_| self.outcome.verdict(&[]) == Verdict::Retryable)
+    /// The cooldown that this answer sets for all webhooks of the endpoint. A status that only this webhook wants retried
+    /// sets none.
+    pub fn new_cooldown(&self) -> Option<Cooldown> {
+        self.asked_cooldown().filter(|_| self.outcome.verdict(&[]) == Verdict::Retryable)
     }
 
-    /// Whether a half-open circuit waits for this very probe. One that outlasted its lease has been replaced (CB-1).
+    /// Whether a half-open circuit waits for this very probe. A probe that outlasted its lease has been replaced (CB-1).
     fn is_probe_of(&self, circuit: Circuit) -> bool {
         let until = match circuit {
             Circuit::HalfOpen { probe_until, .. } => probe_until,
@@ -139,14 +145,14 @@ impl Finished<'_> {
         self.plan.probes.circuit && until == Some(self.situation.lease_until())
     }
 
-    /// The cooldown from now on: a successful probe opens it for everybody, a failed one makes room for the next, and one
-    /// that has opened by itself is forgotten.
+    /// The cooldown from now on: a successful probe ends it, a failed probe makes room for the next one, and a cooldown
+    /// that is over is forgotten.
     fn cooldown_after(&self, cooldown: Cooldown) -> Option<Cooldown> {
-        let ours = self.plan.probes.cooldown && cooldown.probe_until == Some(self.situation.lease_until());
-        if cooldown.answer(self.ended_at) == CooldownAnswer::Over || (ours && self.health() == Health::Good) {
+        let is_its_probe = self.plan.probes.cooldown && cooldown.probe_until == Some(self.situation.lease_until());
+        if cooldown.answer(self.ended_at) == CooldownAnswer::Over || (is_its_probe && self.health() == Health::Good) {
             return None;
         }
-        Some(if ours { Cooldown { probe_until: None, ..cooldown } } else { cooldown })
+        Some(if is_its_probe { Cooldown { probe_until: None, ..cooldown } } else { cooldown })
     }
 
     fn disposition(&self) -> Disposition {
@@ -156,7 +162,7 @@ impl Finished<'_> {
             Verdict::Gone => Disposition::DeadLettered(ReasonType::Gone),
             Verdict::Unrecoverable => Disposition::DeadLettered(ReasonType::Unrecoverable),
             Verdict::AddressRefused => Disposition::DeadLettered(ReasonType::AddressRefused),
-            Verdict::Retryable if self.outcome.lacks_key() => Disposition::Retried(self.asked_for_its_key_at()),
+            Verdict::Retryable if self.outcome.lacks_key() => Disposition::Retried(self.retry_with_key_at()),
             Verdict::Retryable if self.situation.dispatch.is_last_attempt() => {
                 Disposition::DeadLettered(ReasonType::Exhausted)
             }
@@ -165,8 +171,9 @@ impl Finished<'_> {
         }
     }
 
-    /// A key that is missing is the deployment's own lack: it costs the webhook no attempt, and it is not given up for it.
-    fn asked_for_its_key_at(&self) -> Timestamp {
+    /// When a webhook is tried again whose vault key is missing. The deployment lacks the key, not the webhook: it costs no
+    /// attempt, and the webhook is not dead-lettered for it.
+    fn retry_with_key_at(&self) -> Timestamp {
         let soonest = self.ended_at.plus(KEY_PAUSE);
         self.situation.moment.entropy.moment(soonest, soonest.plus(KEY_PAUSE))
     }
@@ -175,7 +182,7 @@ impl Finished<'_> {
     fn retry_at(&self) -> Timestamp {
         let Situation { dispatch, policy, moment, .. } = self.situation;
         let backoff = self.ended_at.plus(policy.retry.delay(dispatch.attempt, moment.entropy));
-        let release = self.rest().map_or(backoff, |cooldown| {
+        let release = self.asked_cooldown().map_or(backoff, |cooldown| {
             let cohort = policy.release.cohort_delay(&dispatch.webhook.config_id);
             cooldown.release_at(self.ended_at, moment.entropy).plus(cohort)
         });
@@ -184,8 +191,8 @@ impl Finished<'_> {
         backoff.max(release).max(recovery)
     }
 
-    /// What the store is told. A success of an endpoint without recent trouble is dropped there, not here: what was read
-    /// before the request does not know what failed since.
+    /// What the store counts. It drops the success of an endpoint without recent failures; that cannot be decided here,
+    /// because failures since *acquire* are not among the facts.
     fn report(&self) -> EndpointReport {
         let Situation { dispatch, policy, .. } = self.situation;
         let window = policy.circuit.failure_window();

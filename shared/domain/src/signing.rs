@@ -1,7 +1,7 @@
 //! Signing secrets: which texts can sign, and the keys that they stand for.
 //!
-//! `wire` calls it when a webhook is accepted, the sender before every signed request, so that what could never sign is
-//! refused at the door. It signs nothing. No message and no debug text shows a secret (SE-1).
+//! The API calls it when a webhook is accepted, the sender before every signed request: a text that could not sign is
+//! refused before the webhook is accepted. It signs nothing. No message and no debug text shows a secret (SE-1).
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use thiserror::Error;
 
 use crate::secret::Secret;
 
-/// The most signing secrets of one webhook.
+/// The most signing secrets of one webhook. A rotation needs two; each one adds a signature to the request's headers.
 pub const SECRETS_MAX: usize = 5;
-/// The longest signing secret, in bytes.
+/// The longest signing secret, in bytes: many times the key of any signature here.
 pub const SECRET_BYTES_MAX: usize = 1024;
 
 const SYMMETRIC: &str = "whsec_";
@@ -67,7 +67,7 @@ pub enum SigningKey<'a> {
     Asymmetric {
         /// The private key.
         seed: [u8; 32],
-        /// The public key, when the secret brings it. Whether it belongs to the private one is for the signer to say.
+        /// The public key, when the secret brings it. The signer checks that it belongs to the private key.
         public: Option<[u8; 32]>,
     },
 }

@@ -1,7 +1,8 @@
-//! What is known of one webhook, ordered by (life, whether it ended, dispatch, phase) so that merging needs no clocks (ST-1).
+//! The status of one webhook, ordered by (life, whether it ended, dispatch, phase) so that merging needs no clocks (ST-1).
 //!
-//! An end outranks every later dispatch of its life: after a loss of the store a record of the log can be worked on again
-//! although its webhook had ended, and what comes of that must not hide the end. Only a replay, a new life, does.
+//! A life begins with the acceptance of a webhook or with a replay of its dead letter. An end outranks every later dispatch
+//! of its life: after a loss of the store a record can be worked on again although its webhook had ended, and the status
+//! of that work must not hide the end. Only a replay, a new life, outranks an end.
 
 use std::cmp::Ordering;
 
@@ -9,24 +10,24 @@ use crate::id::{ConfigId, WebhookId};
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
 
-/// The number of attempts that are kept for readers.
+/// The number of attempts that are kept for readers: all of a webhook with the default `max_attempts`.
 pub const ATTEMPTS_KEPT: usize = 20;
 
-/// How far a dispatch has come. The order is the order of life; of two ends of one dispatch, which two owners can bring
-/// about, the delivery stands: nothing makes it undone, and the dead letter would be replayed for nothing.
+/// How far a dispatch has come, in the order in which it gets there. Two holders can end one dispatch in two ways; then
+/// the delivery counts, because it cannot be undone, and a replay of the dead letter would send the webhook again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Handed to a lane, not yet taken up.
+    /// Published to a lane, not yet claimed.
     Pending,
-    /// Taken up: a request may be under way.
+    /// Claimed: a request may be under way.
     Delivering,
     /// Settled; the next dispatch has a due time.
     Waiting,
     /// Settled; the next dispatch waits for the owner to resume the endpoint.
     Held,
-    /// Settled for good: dead-lettered.
+    /// Settled, and the webhook is dead-lettered.
     Dead,
-    /// Settled for good: a 2xx.
+    /// Settled, and the webhook is delivered: a 2xx.
     Delivered,
 }
 
@@ -51,38 +52,38 @@ pub struct Next {
     pub attempt: u32,
 }
 
-/// What is known of one webhook.
+/// The status of one webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// The dead-lettered dispatch that this life began from; 0 in the first life.
-    pub life: u64,
+    /// The dead-lettered dispatch that this life was replayed from; 0 in the first life.
+    pub replayed_from: u64,
     /// The dispatch that this is about. 1-based.
     pub dispatch: u64,
     /// How far it has come.
     pub phase: Phase,
     /// Requests made so far in this life.
     pub attempts: u32,
-    /// What follows, while waiting or held.
+    /// The dispatch that follows, while waiting or held.
     pub next: Option<Next>,
     /// When the last request began.
     pub last_attempt_at: Option<Timestamp>,
-    /// What the last request was answered with.
+    /// The status code of the last answer.
     pub last_status: Option<u16>,
     /// Why the last request failed.
     pub last_error: Option<String>,
     /// When this was written; for readers only, it orders nothing.
     pub updated_at: Timestamp,
-    /// Whose webhook it is.
+    /// The tenant.
     pub config_id: ConfigId,
-    /// Which webhook it is.
+    /// The webhook.
     pub id: WebhookId,
 }
 
 impl Status {
-    /// The status of a webhook that has just been handed over as `dispatch`, no request made since.
+    /// The status of a webhook that has just been published as `dispatch`.
     pub fn pending(id: WebhookId, config_id: ConfigId, dispatch: u64, now: Timestamp) -> Self {
         Self {
-            life: 0,
+            replayed_from: 0,
             dispatch,
             phase: Phase::Pending,
             attempts: 0,
@@ -124,8 +125,8 @@ impl Status {
 
 impl Ord for Status {
     fn cmp(&self, other: &Self) -> Ordering {
-        // How far it is; what comes behind only makes the order total.
-        let place = |status: &Self| (status.life, status.phase.is_terminal(), status.dispatch, status.phase);
+        // How far it has come; the other fields only make the order total.
+        let place = |status: &Self| (status.replayed_from, status.phase.is_terminal(), status.dispatch, status.phase);
         let made = |status: &Self| (status.attempts, status.next, status.last_attempt_at, status.last_status);
         let of = |status: &Self| (place(status), made(status));
         let tie = |status: &Self| (status.updated_at, status.config_id.clone(), status.id.clone());
@@ -151,7 +152,7 @@ pub enum Cause {
     Retry,
     /// The owner replayed a dead letter.
     Replay,
-    /// The former owner of this dispatch's claim is gone; its request may have been made too.
+    /// The claim of an earlier holder ran out unsettled, and that holder may have made the request too.
     Takeover,
     /// The store could not say whether this request was made before: it did not answer, or was lost since it could have
     /// been.
@@ -171,7 +172,7 @@ pub struct Attempt {
     pub at: Timestamp,
     /// How long it took.
     pub took: std::time::Duration,
-    /// What it was answered with.
+    /// The status code of the answer.
     pub status: Option<u16>,
     /// Why it failed; `None` for a success.
     pub error: Option<String>,
@@ -185,8 +186,8 @@ mod tests {
     fn any_status() -> impl Strategy<Value = Status> {
         let phases = [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Held, Phase::Dead, Phase::Delivered];
         (0_u64..2, 1_u64..4, 0_usize..6, 0_u64..3, proptest::option::of(200_u16..203)).prop_map(
-            move |(life, dispatch, phase, at, last_status)| Status {
-                life,
+            move |(replayed_from, dispatch, phase, at, last_status)| Status {
+                replayed_from,
                 dispatch,
                 phase: phases[phase],
                 last_status,
@@ -214,9 +215,9 @@ mod tests {
         #[test]
         fn st_1_nothing_but_a_replay_outranks_an_end(a in any_status(), b in any_status()) {
             let merged = a.clone().merge(b.clone());
-            let ended = [&a, &b].into_iter().any(|one| one.phase.is_terminal() && one.life == merged.life);
+            let ended = [&a, &b].into_iter().any(|one| one.phase.is_terminal() && one.replayed_from == merged.replayed_from);
             prop_assert_eq!(merged.phase.is_terminal(), ended);
-            prop_assert_eq!(merged.life, a.life.max(b.life));
+            prop_assert_eq!(merged.replayed_from, a.replayed_from.max(b.replayed_from));
         }
 
         #[test]

@@ -1,27 +1,29 @@
-//! What many deliveries count about one endpoint at once: counters in time buckets, which commute.
+//! What many deliveries count about one endpoint: counters in time buckets. Additions commute, so deliveries that end at
+//! the same time need not read each other's counts.
 //!
-//! A success of an endpoint without recent trouble writes nothing, so a healthy endpoint costs no memory.
+//! A success of an endpoint without recent failures writes nothing, so a healthy endpoint costs no memory.
 
 use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// A window is counted in this many buckets.
+/// A window is counted in this many buckets. Whole buckets fall out of the window, so it is a sixth longer than asked at
+/// most; more buckets would be more precise and cost a field each in every unhealthy endpoint's state.
 pub const BUCKETS_PER_WINDOW: u32 = 6;
 
 /// What one outcome adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Outcomes that speak against the endpoint's health.
+    /// Requests that failed.
     pub failures: u32,
-    /// Outcomes that speak for it.
+    /// Requests whose answer shows that the endpoint can take work.
     pub successes: u32,
     /// Requests that outlasted the fast lane's timeout.
     pub slow: u32,
 }
 
 impl Tally {
-    /// Both together.
+    /// The sum.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -31,8 +33,8 @@ impl Tally {
         }
     }
 
-    /// Whether it speaks of nothing but success.
-    pub const fn is_all_well(self) -> bool {
+    /// Whether it counts successes at most.
+    pub const fn counts_no_failure(self) -> bool {
         self.failures == 0 && self.slow == 0
     }
 
@@ -42,10 +44,10 @@ impl Tally {
     }
 }
 
-/// The tally of one stretch of time.
+/// The tally of one bucket of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// When the stretch begins.
+    /// When the bucket begins.
     pub start: Timestamp,
     /// What happened in it.
     pub tally: Tally,
@@ -118,15 +120,15 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_to_tell() {
+    fn a_tally_knows_whether_it_is_empty_and_whether_anything_failed() {
         let tally = |failures, successes, slow| Tally { failures, successes, slow };
-        for (tally, all_well, empty) in [
+        for (tally, no_failure, empty) in [
             (tally(0, 0, 0), true, true),
             (tally(0, 1, 0), true, false),
             (tally(1, 0, 0), false, false),
             (tally(0, 5, 1), false, false),
         ] {
-            assert_eq!((tally.is_all_well(), tally.is_empty()), (all_well, empty), "{tally:?}");
+            assert_eq!((tally.counts_no_failure(), tally.is_empty()), (no_failure, empty), "{tally:?}");
         }
     }
 

@@ -1,11 +1,11 @@
 //! The trace that a webhook belongs to, from the request that brought it to the request that delivers it.
 //!
 //! Howk makes no spans of its own and passes the parent on as it came, as W3C's Trace Context lets a part do that does
-//! not take part in a trace. A trace is never a reason to refuse anything: what cannot be read is as if it were not there.
+//! not take part in a trace. A trace is never a reason to refuse anything: a header that cannot be read counts as absent.
 
 use std::sync::Arc;
 
-/// What a `traceparent` of the known version is long, in bytes.
+/// The length of a `traceparent` of version 00, in bytes.
 const LENGTH: usize = 55;
 
 /// A W3C `traceparent`.
@@ -31,7 +31,7 @@ impl TraceParent {
         Self::of(trace, parent, flags)
     }
 
-    /// Reads AWS X-Ray's header `X-Amzn-Trace-Id`; one without a parent leads nowhere.
+    /// Reads AWS X-Ray's header `X-Amzn-Trace-Id`; a header without a parent gives nothing.
     pub fn of_xray(text: &str) -> Option<Self> {
         let field = |wanted: &str| {
             let mut fields = text.split(';').filter_map(|field| field.trim().split_once('='));

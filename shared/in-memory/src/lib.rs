@@ -1,4 +1,4 @@
-//! Every port in memory: the embedded default of the local server, and the fast back end of the tests.
+//! Every port of log and store in memory: the embedded default of the server, and the fast back end of the tests.
 //!
 //! The log has partitions, offsets, consumer groups, redelivery and compaction, so that a rebuild really replays. Memory
 //! is bounded: new webhooks are refused when what is pending and waiting fills its share, and what is finished is
@@ -10,7 +10,7 @@ mod store;
 pub use log::{MemoryFeed, MemoryLog};
 pub use store::MemoryStore;
 
-/// How much is kept.
+/// How much is kept in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimits {
     /// Bytes that pending and waiting webhooks may hold, about; new ones are refused beyond.

@@ -51,7 +51,7 @@ impl TopicLog {
     }
 
     fn partition_of(&self, key: &str) -> usize {
-        // Its keys are fixed, so a key's partition is the same in every process.
+        // This hasher's keys are fixed, so a key's partition is the same in every process.
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
         let count = u64::try_from(self.partitions.len()).unwrap_or(1);
@@ -89,7 +89,7 @@ impl MemoryLog {
         }
     }
 
-    /// Refuses new webhooks when there is no room; what is already accepted may always move.
+    /// Refuses new webhooks when there is no room. An accepted webhook may always be published again.
     fn make_room(&self, records: &[Record]) -> Result<(), Fault> {
         let new: u64 = records.iter().filter(|record| is_new(record)).map(partition::size_of).sum();
         if new > 0 && self.bytes.load(Ordering::Relaxed).saturating_add(new) > self.bytes_max {

@@ -1,6 +1,6 @@
 //! The hot-state ports in memory: one store that implements them all.
 //!
-//! Every part has a lock of its own, held for one operation; what is atomic in Redis is atomic here, and nothing more.
+//! Every part has a lock of its own, held for one operation: what is atomic in Redis is atomic here, and nothing more.
 
 use domain::{EndpointState, Write};
 
@@ -66,7 +66,7 @@ impl MemoryStore {
             Write::Unclaim(id, fence) => self.webhooks.unclaim(&id, fence),
             Write::Merge(status) => self.webhooks.merge(status),
             Write::Report(report) => return self.endpoints.report(&report),
-            Write::GiveBack(leases) => self.endpoints.release(&leases),
+            Write::GiveBack(leases) => self.endpoints.give_back(&leases),
             Write::Decide(decision) => self.endpoints.decide(&decision),
             Write::Index(entry) => self.dead.lock().put(entry),
         }

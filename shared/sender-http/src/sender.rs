@@ -163,7 +163,7 @@ impl Sender for HttpSender {
 
     async fn probe(&self, health_url: &Endpoint) -> Health {
         let asked = tokio::time::timeout(PROBE_TIMEOUT, self.ask(health_url)).await;
-        asked.ok().flatten().unwrap_or(Health::Busy)
+        asked.ok().flatten().unwrap_or(Health::Bad)
     }
 }
 
@@ -181,9 +181,9 @@ fn health(document: &[u8]) -> Health {
     let parsed: Option<serde_json::Value> = serde_json::from_slice(document).ok();
     let load = parsed.as_ref().and_then(|value| value.as_object()?.get("load"));
     match load.map(serde_json::Value::as_f64) {
-        None => Health::Ready,
-        Some(Some(load)) if load <= PROBE_LOAD_MAX => Health::Ready,
-        Some(_) => Health::Busy,
+        None => Health::Good,
+        Some(Some(load)) if load <= PROBE_LOAD_MAX => Health::Good,
+        Some(_) => Health::Bad,
     }
 }
 

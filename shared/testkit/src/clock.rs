@@ -20,7 +20,7 @@ pub struct ManualClock {
 #[derive(Debug)]
 struct State {
     now: Timestamp,
-    /// Who sleeps until when, in the order of their wakes and then of their falling asleep.
+    /// The sleepers with the times of their wakes, in the order of these times and then of falling asleep.
     sleepers: BTreeMap<Place, Waker>,
     next_sleeper: u64,
 }
@@ -39,7 +39,7 @@ impl ManualClock {
         self.state.lock().now
     }
 
-    /// Moves time on and wakes everybody whose time has come, earliest first.
+    /// Moves time on and wakes every sleeper whose time has come, earliest first.
     pub fn advance(&self, duration: Duration) {
         let due = {
             let mut state = self.state.lock();
@@ -51,14 +51,14 @@ impl ManualClock {
         due.into_values().for_each(Waker::wake);
     }
 
-    /// Moves time to the next wake, and says when that is; `None`, and nothing moves, when nobody sleeps.
+    /// Moves time to the next wake, and says when that is; `None`, and nothing moves, when there is no sleeper.
     pub fn advance_to_next_wake(&self) -> Option<Timestamp> {
         let wake = self.next_wake()?;
         self.advance(wake.since(self.now_value()));
         Some(wake)
     }
 
-    /// When the next sleeper wakes; `None` when nobody sleeps.
+    /// When the next sleeper wakes; `None` when there is no sleeper.
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.state.lock().sleepers.first_key_value().map(|((wake, _), _)| *wake)
     }

@@ -1,6 +1,6 @@
 //! Nouns of the domain with sensible fields: every one fresh, so that tests never meet in one store.
 //!
-//! What a test cares about it sets with `..`; the rest is the same at every run.
+//! A test sets the fields that it is about with `..`; all others are the same at every run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +47,7 @@ pub fn domain_name() -> String {
     format!("d{}.test", fresh_number())
 }
 
-/// A fresh endpoint on a port of loopback where nobody listens.
+/// A fresh endpoint on a port of loopback that is closed.
 pub fn endpoint() -> Endpoint {
     endpoint_on("127.0.0.1:9")
 }
@@ -125,7 +125,7 @@ pub fn status(dispatch: &Dispatch, phase: Phase) -> Status {
     let next = waits.then(|| Next { due: BEGIN.plus(Duration::from_secs(10)), attempt: dispatch.attempt + 1 });
     let attempts = if phase.is_settled() { dispatch.attempt } else { dispatch.attempt - 1 };
     Status {
-        life: dispatch.replayed_from,
+        replayed_from: dispatch.replayed_from,
         phase,
         attempts,
         next,
@@ -182,7 +182,7 @@ pub fn dead_letter_entry(dispatch: &Dispatch, at: Timestamp) -> DeadLetterEntry 
     }
 }
 
-/// What the owner of a dispatch's endpoint decided.
+/// A decision of the owner of a dispatch's endpoint.
 pub fn decision(dispatch: &Dispatch, state: EndpointSetting, decided_at: Timestamp) -> SettingDecision {
     SettingDecision {
         endpoint: dispatch.webhook.endpoint.hash().clone(),

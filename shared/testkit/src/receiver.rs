@@ -40,7 +40,7 @@ impl fmt::Debug for FakeReceiver {
     }
 }
 
-/// What the receiver is told and what it saw.
+/// The script of the receiver and the requests that it saw.
 struct Seen {
     connections: AtomicUsize,
     log: Mutex<Log>,

@@ -1,11 +1,8 @@
 //! The numbers that the decisions go by, and the health URLs of endpoints.
 
-use std::cmp::Reverse;
-
-use delivery::endpoints::HealthUrls;
 use domain::{
-    CircuitPolicy, Endpoint, InflightLimits, LanePolicy, OnStoreFailure, Policy, PolicyError, ReleasePolicy,
-    ResponseBody, RetryPolicy,
+    CircuitPolicy, Endpoint, HealthUrls, InflightLimits, LanePolicy, OnStoreFailure, Policy, PolicyError,
+    ReleasePolicy, ResponseBody, RetryPolicy,
 };
 use settings::{Settings, ValidationError};
 
@@ -71,14 +68,12 @@ fn of_lanes(settings: &Settings) -> Result<LanePolicy, PolicyError> {
     LanePolicy::new(delivery.fast_timeout, delivery.timeout, f64::from(settings.concurrency.slow_lane_rate))
 }
 
-/// Reads the health URLs of endpoints, the narrowest pattern first, since the first that fits is asked.
+/// Reads the health URLs of endpoints.
 ///
 /// # Errors
 /// The pattern whose URL is none.
 pub fn health_urls(settings: &Settings) -> Result<HealthUrls, WiringError> {
-    let mut urls = urls(settings).collect::<Result<Vec<_>, WiringError>>()?;
-    urls.sort_by_key(|(pattern, _)| (pattern.starts_with('*'), Reverse(pattern.len())));
-    Ok(HealthUrls(urls))
+    Ok(HealthUrls::new(urls(settings).collect::<Result<Vec<_>, WiringError>>()?))
 }
 
 fn urls(settings: &Settings) -> impl Iterator<Item = Result<(String, Endpoint), WiringError>> {

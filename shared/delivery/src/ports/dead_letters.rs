@@ -1,11 +1,11 @@
-//! Port `dead letters`: the index of what was given up. The records stay in the log.
+//! Port `dead letters`: the index of dead letters. The records stay in the log.
 
 use async_trait::async_trait;
 use domain::{ConfigId, DeadLetterEntry, EndpointHash, ReasonType, Timestamp, WebhookId};
 
 use crate::fault::Fault;
 
-/// Which dead letters are meant; an empty filter means all.
+/// A filter of dead letters; an empty one admits all.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeadLetterFilter {
     /// Of this tenant.
@@ -14,19 +14,19 @@ pub struct DeadLetterFilter {
     pub endpoint: Option<EndpointHash>,
     /// For this reason.
     pub reason_type: Option<ReasonType>,
-    /// Given up at or after this.
+    /// Dead-lettered at or after this.
     pub since: Option<Timestamp>,
-    /// Given up before this.
+    /// Dead-lettered before this.
     pub until: Option<Timestamp>,
 }
 
 impl DeadLetterFilter {
-    /// Whether nothing is asked for.
+    /// Whether the filter admits all.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether an entry is meant.
+    /// Whether the filter admits an entry.
     pub fn admits(&self, entry: &DeadLetterEntry) -> bool {
         self.config_id.as_ref().is_none_or(|config| *config == entry.config_id)
             && self.endpoint.as_ref().is_none_or(|endpoint| *endpoint == entry.endpoint)
@@ -39,9 +39,9 @@ impl DeadLetterFilter {
 /// Where a listing goes on: after this dead letter.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeadLetterCursor {
-    /// When it was given up.
+    /// When it was dead-lettered.
     pub at: Timestamp,
-    /// Which it was.
+    /// The webhook.
     pub id: WebhookId,
 }
 
@@ -53,7 +53,7 @@ pub trait DeadLetters: Send + Sync {
     /// Entries that `filter` admits, oldest first, after `after`, at most `limit`.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn list(
         &self,
         filter: &DeadLetterFilter,
@@ -64,18 +64,18 @@ pub trait DeadLetters: Send + Sync {
     /// The entry of one webhook.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn find(&self, id: &WebhookId) -> Result<Option<DeadLetterEntry>, Fault>;
 
-    /// Leases an entry until `until`; `false` when it is gone or somebody else's.
+    /// Leases an entry until `until`; `false` when it is gone or another caller holds its lease.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn lease(&self, entry: &DeadLetterEntry, now: Timestamp, until: Timestamp) -> Result<bool, Fault>;
 
     /// Takes an entry off the index, unless a later dead letter of the webhook has replaced it.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn forget(&self, entry: &DeadLetterEntry) -> Result<(), Fault>;
 }

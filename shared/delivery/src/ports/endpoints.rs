@@ -1,16 +1,16 @@
-//! Port `endpoints`: what is known of endpoints, and what waits for their owners.
+//! Port `endpoints`: the state of endpoints, and what is held for their owners.
 
 use async_trait::async_trait;
 use domain::{ConfigId, EndpointHash, EndpointSetting, EndpointState, Timestamp, Waiting};
 
 use crate::fault::Fault;
 
-/// What one tenant decided about an endpoint, and what waits for it.
+/// One tenant's decision about an endpoint, and the number of webhooks that are held for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingView {
     /// The tenant.
     pub config_id: ConfigId,
-    /// What it decided.
+    /// The decision.
     pub state: EndpointSetting,
     /// How many webhooks are held.
     pub held: u64,
@@ -21,13 +21,13 @@ pub struct SettingView {
 pub struct EndpointView {
     /// Its identity.
     pub hash: EndpointHash,
-    /// Its URL, when a webhook told it.
+    /// Its URL, once a report or a held webhook brought it.
     pub url: Option<String>,
-    /// What the receiver told everybody.
+    /// Its circuit, cooldown and counts.
     pub state: EndpointState,
     /// Requests under way.
     pub inflight: u64,
-    /// The tenants whose decision is not the normal one, or for whom webhooks are held.
+    /// The tenants whose decision is not *active*, or for whom webhooks are held.
     pub settings: Vec<SettingView>,
 }
 
@@ -39,19 +39,19 @@ pub trait Endpoints: Send + Sync {
     /// What is known of one endpoint at `now`; `None` when nothing is.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn endpoint(&self, hash: &EndpointHash, now: Timestamp) -> Result<Option<EndpointView>, Fault>;
 
     /// The endpoints that are not in their normal state, by hash, those after `after`, at most `limit`.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn unhealthy(&self, after: Option<&EndpointHash>, limit: usize) -> Result<Vec<EndpointHash>, Fault>;
 
-    /// Webhooks that are held for one tenant's endpoint, at most `limit`; fewer, but not none, when they would fill the
-    /// memory of whoever asks.
+    /// Webhooks that are held for one tenant's endpoint, at most `limit`; fewer, but not none, when they would
+    /// fill the memory of the caller.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn held(&self, hash: &EndpointHash, config: &ConfigId, limit: usize) -> Result<Vec<Waiting>, Fault>;
 }

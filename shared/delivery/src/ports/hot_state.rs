@@ -27,20 +27,20 @@ pub struct AcquireRequest<'a> {
 pub enum Change {
     /// Made; the state as it is now.
     Made(EndpointState),
-    /// Somebody else was faster; the state as it is now.
+    /// Another change was faster; the state as it is now.
     Lost(EndpointState),
 }
 
 /// Hot state around one request.
 ///
-/// Contract: every part of an `acquire`, every write of a `apply` and every `change` is atomic on its own. Writes are
-/// idempotent and commute where [`Write`] says so. Everything may be lost at any moment and is rebuilt from the log.
+/// Contract: every part of an `acquire`, every write of an `apply` and every `change` is atomic on its own. Writes are
+/// idempotent and commute where [`Write`] says so. All of it may be lost at any moment and is rebuilt from the log.
 #[async_trait]
 pub trait HotState: Send + Sync {
     /// Takes the claim, the leases and a token, and reads every fact, in one round trip.
     ///
     /// Never fails: what the store cannot say is `Unknown`, `None` or `Unlimited` in the facts. A lease that the
-    /// same owner holds already for the same dispatch is renewed, not taken twice.
+    /// same holder has already for the same dispatch is renewed, not taken twice.
     async fn acquire(&self, request: AcquireRequest<'_>) -> Facts;
 
     /// Performs writes in one round trip and returns the endpoint's state after a [`Write::Report`], if there was one that

@@ -8,9 +8,9 @@ use crate::fault::Fault;
 /// A record as read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRecord {
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
-    /// What it is, or why it cannot be read.
+    /// The record, or why it cannot be read.
     pub value: Result<Record, Undecodable>,
 }
 
@@ -47,8 +47,8 @@ pub struct Page {
 /// Writes and replays records.
 ///
 /// Contract: a record's partition follows from its key alone; records of one key keep their order; a compacted topic
-/// keeps at least the last record of each key, and nothing once that is a tombstone; a published record survives
-/// whatever happens to its publisher.
+/// keeps at least the last record of each key, and none once the last one is a tombstone; a published record survives the
+/// death of its publisher.
 #[async_trait]
 pub trait Log: Send + Sync {
     /// Publishes records together and waits for every acknowledgement. Positions are in the order of `records`.
@@ -60,7 +60,7 @@ pub trait Log: Send + Sync {
     /// The extent of every partition of a topic, by partition.
     ///
     /// # Errors
-    /// A [`Fault`] when the log cannot be asked.
+    /// A [`Fault`] when the log does not answer.
     async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault>;
 
     /// Reads at most `limit` records from a position on. An empty page at the end; never waits for new records.
@@ -72,7 +72,7 @@ pub trait Log: Send + Sync {
     /// How many records of a lane's topic its consumers have not settled.
     ///
     /// # Errors
-    /// A [`Fault`] when the log cannot be asked.
+    /// A [`Fault`] when the log does not answer.
     async fn lag(&self, topic: Topic) -> Result<u64, Fault>;
 }
 

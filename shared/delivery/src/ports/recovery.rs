@@ -1,11 +1,11 @@
-//! Port `recovery`: whether the hot state is whole, and who rebuilds it.
+//! Port `recovery`: whether the hot state is rebuilt, and the lock and the cursor of the run that rebuilds it.
 
 use async_trait::async_trait;
 use domain::{ClaimHolder, Fence, Memory, Timestamp};
 
 use crate::fault::Fault;
 
-/// The mark of a whole hot state. It is absent after a loss.
+/// The epoch of the hot state: it is there once the hot state is rebuilt, and absent after a loss.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Epoch {
     /// Counts up with every rebuild.
@@ -14,12 +14,12 @@ pub struct Epoch {
     pub completed_at: Timestamp,
     /// How many records it replayed.
     pub replayed: u64,
-    /// Whether the statuses of what had ended still follow behind.
+    /// Whether the statuses of webhooks that had ended are still being put back.
     pub statuses_pending: bool,
 }
 
 impl Epoch {
-    /// How far back a store remembers that has this mark.
+    /// How far back a store with this epoch remembers.
     pub const fn memory(&self) -> Memory {
         if self.statuses_pending {
             Memory::StatusesPending(self.completed_at)
@@ -35,14 +35,14 @@ pub enum Scope {
     /// Everything.
     #[default]
     All,
-    /// What waits, although the mark is there.
+    /// What waits, although the epoch is there: a sweep.
     Waiting,
 }
 
-/// How far a rebuild has come: the next offset of each partition, and which topic is being read.
+/// How far a rebuild has come: the phase, which names the topic, and the next offset of each partition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cursor {
-    /// The phase: 0 for the waiting webhooks, later ones for what follows behind.
+    /// The phase: 0 for what waits, later ones for statuses and the dead-letter index.
     pub phase: u32,
     /// The next offset by partition.
     pub offsets: Vec<u64>,
@@ -56,21 +56,22 @@ pub struct Cursor {
     pub begun_at: Timestamp,
 }
 
-/// The rebuild's lock, cursor and mark.
+/// The rebuild's lock and cursor, and the epoch.
 ///
 /// Contract: one live holder at a time; a stale fence moves nothing.
 #[async_trait]
 pub trait Recovery: Send + Sync {
-    /// The mark; `None` when the hot state was lost.
+    /// The epoch; `None` when the hot state was lost.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn epoch(&self) -> Result<Option<Epoch>, Fault>;
 
-    /// Takes or renews the lock until `until`, which gives it back when that is `now`; `None` when somebody else holds it.
+    /// Takes or renews the lock until `until`, which gives it back when that is `now`; `None` when another
+    /// run holds it.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn lock(
         &self,
         holder: &ClaimHolder,
@@ -81,18 +82,18 @@ pub trait Recovery: Send + Sync {
     /// Records how far the rebuild has come; `false` when the fence is stale.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn advance(&self, fence: Fence, cursor: &Cursor) -> Result<bool, Fault>;
 
-    /// Sets the mark; `false` when the fence is stale.
+    /// Sets the epoch; `false` when the fence is stale.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn complete(&self, fence: Fence, epoch: &Epoch) -> Result<bool, Fault>;
 
     /// A fingerprint of everything that waits, the same for the same webhooks at the same times in any order (RB-1).
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn fingerprint(&self) -> Result<u64, Fault>;
 }

@@ -8,11 +8,11 @@ use crate::fault::Fault;
 /// The lease of one release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Who holds it: unique to one release.
+    /// The name of its holder: unique to one release.
     pub token: String,
     /// The time: entries due by now are taken.
     pub now: Timestamp,
-    /// When the entries may be leased by others again.
+    /// When the entries may be leased again.
     pub until: Timestamp,
 }
 
@@ -21,7 +21,7 @@ pub struct Lease {
 pub struct Depth {
     /// Everything in the due set.
     pub waiting: u64,
-    /// What is due already.
+    /// What is due.
     pub due: u64,
 }
 
@@ -32,27 +32,27 @@ pub struct Depth {
 #[async_trait]
 pub trait Schedule: Send + Sync {
     /// Leases at most `max` entries that are due, earliest first; fewer, but not none, when they would fill the memory of
-    /// whoever asks.
+    /// the caller.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn lease(&self, lease: &Lease, max: usize) -> Result<Vec<Waiting>, Fault>;
 
     /// Forgets entries that are still under this lease.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked; the entries are released again after their lease.
+    /// A [`Fault`] when the store does not answer; the entries are released again after their lease.
     async fn forget(&self, lease: &Lease, ids: &[WebhookId]) -> Result<(), Fault>;
 
     /// When the next entry is due, leased ones at the end of their lease.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn next_due(&self) -> Result<Option<Timestamp>, Fault>;
 
     /// How much waits.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn depth(&self, now: Timestamp) -> Result<Depth, Fault>;
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+pub use domain::Health;
 use domain::{Dispatch, Endpoint, Outcome, Timestamp};
 use thiserror::Error;
 
@@ -25,16 +26,7 @@ pub struct AddressRefused {
     pub reason: String,
 }
 
-/// What a health URL said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Health {
-    /// 200 and a low load figure, or none.
-    Ready,
-    /// Anything else.
-    Busy,
-}
-
-/// Sends requests. What an endpoint does is an [`Outcome`], never an error.
+/// Makes requests. What an endpoint does is an [`Outcome`], never an error.
 ///
 /// Contract: one call makes at most one request that carries the body, follows no redirect, reads the answer within
 /// bounds, ends by `timeout`, and dials only addresses that the policy allows.
@@ -49,6 +41,7 @@ pub trait Sender: Send + Sync {
     /// [`AddressRefused`] with the reason, for the caller's 422.
     fn vet(&self, endpoint: &Endpoint) -> Result<(), AddressRefused>;
 
-    /// Asks a health URL (GET, 5 s) whether its endpoint can take work.
+    /// Asks a health URL (GET, 5 s) whether its endpoint can take work: [`Health::Good`] for 200 and a low load figure, or
+    /// none; [`Health::Bad`] for any other answer, or none in time.
     async fn probe(&self, health_url: &Endpoint) -> Health;
 }

@@ -26,7 +26,7 @@ pub struct Counts {
     pub diverted: u64,
 }
 
-/// What one hour's batch adds.
+/// The counts to add to one hour.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HourlyStats {
     /// The counters.
@@ -35,7 +35,7 @@ pub struct HourlyStats {
     pub endpoints: BTreeSet<EndpointHash>,
 }
 
-/// Hourly statistics. Failing to write them is silent: they are for people, no decision reads them.
+/// Hourly statistics. A failure to write them fails nothing else: no decision reads them.
 ///
 /// Contract: additions commute.
 #[async_trait]
@@ -49,6 +49,6 @@ pub trait Stats: Send + Sync {
     /// The sum over hours and the (perhaps estimated) number of different endpoints.
     ///
     /// # Errors
-    /// A [`Fault`] when the store cannot be asked.
+    /// A [`Fault`] when the store does not answer.
     async fn sum(&self, hours: &[Hour]) -> Result<(Counts, u64), Fault>;
 }

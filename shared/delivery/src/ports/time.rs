@@ -1,11 +1,11 @@
-//! Ports `clock` and `random`: the only sources of time and chance.
+//! Ports `clock` and `random`: the only sources of time and of randomness.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{Entropy, Timestamp};
 
-/// Tells the time. Tests bring one that they move by hand.
+/// Reads the time. The tests' clock is moved by hand.
 #[async_trait]
 pub trait Clock: Send + Sync {
     /// The time now.

@@ -11,7 +11,7 @@ use crate::status::{Next, Phase, Status};
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
 
-/// What a decision wants done. `Send` and `Probe` want nothing yet: `settle` follows the request.
+/// The effects of a decision. `Send` and `Probe` have none yet: `settle` follows their request.
 pub fn admit_effects(situation: &Situation<'_>, admission: &Admission) -> Vec<Effect> {
     match admission {
         Admission::Send(_) | Admission::Probe(..) => Vec::new(),
@@ -24,12 +24,13 @@ pub fn admit_effects(situation: &Situation<'_>, admission: &Admission) -> Vec<Ef
     }
 }
 
-/// What to give back when a fault came before anything that `admission` wants was done.
+/// The effects that undo *acquire* when a fault came before the first effect of `admission`.
 pub fn compensate(situation: &Situation<'_>, admission: &Admission) -> Vec<Effect> {
     match admission {
-        // The slow lane may have it all the same. Whoever repeats this record must be told, so the claim runs out instead.
-        Admission::Divert(_) => vec![release(situation)],
-        // It has no claim, and its leases may be what was given back.
+        // The log may have stored the dispatch for the slow lane although it reported a fault. The claim is left to run out:
+        // this record, when it comes again, is deferred behind it, and counts as a takeover then.
+        Admission::Divert(_) => vec![give_leases_back(situation)],
+        // A duplicate took no claim, and giving its leases back is what failed.
         Admission::Drop(_) => Vec::new(),
         Admission::Send(_)
         | Admission::Probe(..)
@@ -57,14 +58,15 @@ fn defer(situation: &Situation<'_>, until: Timestamp, reason: WaitReason) -> Vec
     effects
 }
 
-/// The dispatch is not ours to settle: the same one comes back when the claim has ended, as a duplicate or to take over.
+/// Another holder has the claim, so this holder settles nothing. The same dispatch comes back when the claim has ended:
+/// as a duplicate if the holder settled it, to be taken over if the holder did not.
 fn defer_behind_claim(situation: &Situation<'_>, until: Timestamp) -> Vec<Effect> {
     let dispatch = Dispatch { scheduled_at: until, ..situation.dispatch.clone() };
     let waiting = waiting(situation, dispatch, WaitReason::Claimed);
     vec![
         Effect::Publish(Record::Waiting(waiting.clone())),
         Effect::Write(Write::Schedule(waiting)),
-        release(situation),
+        give_leases_back(situation),
     ]
 }
 
@@ -78,31 +80,31 @@ fn hold(situation: &Situation<'_>, reason: WaitReason) -> Vec<Effect> {
 
 fn drop_duplicate(situation: &Situation<'_>, duplicate: Duplicate) -> Vec<Effect> {
     let dispatch = situation.dispatch;
-    let mut effects = vec![release(situation)];
+    let mut effects = vec![give_leases_back(situation)];
     if let Some(Next { due, attempt }) = duplicate.next {
-        // The former owner may have died between settling and scheduling: scheduling again changes nothing otherwise.
-        // Whether it had taken the attempt over died with it.
+        // The holder that settled it may have died before the due entry was written; if the entry is there, writing it
+        // again changes nothing. Whether that holder had taken the attempt over is not known, so a takeover is assumed.
         let taken_over = attempt == dispatch.attempt;
         let following = Dispatch { attempt, waited: true, taken_over, ..dispatch.again(due) };
         effects.push(Effect::Write(Write::Schedule(waiting(situation, following, WaitReason::Retry))));
     }
     if duplicate.terminal && dispatch.waited {
-        // It may have died before forgetting, too.
+        // The holder may also have died before the tombstone.
         effects.push(Effect::Publish(Record::Tombstone(dispatch.webhook.id.clone(), dispatch.number)));
     }
     effects
 }
 
 fn give_back(situation: &Situation<'_>) -> Vec<Effect> {
-    let mut effects = vec![release(situation)];
-    // One that was taken over runs out instead: whoever is next must be told that it was.
+    let mut effects = vec![give_leases_back(situation)];
+    // A claim that was taken over is left to run out: the next holder must learn that the attempt was taken over.
     if let ClaimFact::Taken { fence, takeover: false } = situation.facts.claim {
         effects.push(Effect::Write(Write::Unclaim(situation.dispatch.webhook.id.clone(), fence)));
     }
     effects
 }
 
-/// The next hand-over of the same attempt. It is claimed afresh, so what this claim tells of earlier owners goes with it.
+/// The next dispatch of the same attempt. It gets a claim of its own, so it carries along whether this claim was a takeover.
 fn handed_on(situation: &Situation<'_>, at: Timestamp) -> Dispatch {
     Dispatch { taken_over: situation.is_taken_over(), ..situation.dispatch.again(at) }
 }
@@ -112,10 +114,10 @@ fn settle_unsent(situation: &Situation<'_>, status: Status) -> [Effect; 2] {
         ClaimFact::Taken { fence, .. } => Some(fence),
         ClaimFact::Settled(_) | ClaimFact::Held { .. } | ClaimFact::Unknown => None,
     };
-    [Effect::Write(Write::Settle(Settlement { fence, status, attempt: None })), release(situation)]
+    [Effect::Write(Write::Settle(Settlement { fence, status, attempt: None })), give_leases_back(situation)]
 }
 
-fn release(situation: &Situation<'_>) -> Effect {
+fn give_leases_back(situation: &Situation<'_>) -> Effect {
     Effect::Write(Write::GiveBack(situation.facts.leases(situation.dispatch, unused_token(situation))))
 }
 
@@ -126,7 +128,7 @@ fn unused_token(situation: &Situation<'_>) -> Option<crate::lane::Pace> {
 fn waiting(situation: &Situation<'_>, dispatch: Dispatch, reason: WaitReason) -> Waiting {
     let lane = match reason {
         WaitReason::Pace | WaitReason::Busy => Lane::Slow,
-        WaitReason::Claimed | WaitReason::NoTime => situation.moment.lane,
+        WaitReason::Claimed => situation.moment.lane,
         WaitReason::Retry
         | WaitReason::Cooldown
         | WaitReason::Circuit
@@ -145,6 +147,6 @@ fn waiting_status(situation: &Situation<'_>, waiting: &Waiting, phase: Phase) ->
 fn status_before(situation: &Situation<'_>, dispatch: u64) -> Status {
     let webhook = &situation.dispatch.webhook;
     let status = Status::pending(webhook.id.clone(), webhook.config_id.clone(), dispatch, situation.moment.now);
-    let (life, attempts) = (situation.dispatch.replayed_from, situation.dispatch.attempt.saturating_sub(1));
-    Status { life, attempts, ..status }.after(situation.dispatch)
+    let (replayed_from, attempts) = (situation.dispatch.replayed_from, situation.dispatch.attempt.saturating_sub(1));
+    Status { replayed_from, attempts, ..status }.after(situation.dispatch)
 }

@@ -1,4 +1,4 @@
-//! The order of the questions, each answer, and what each answer wants done.
+//! The order of the questions, each answer, and the effects of each answer.
 
 use super::*;
 use crate::effect::{Effect, Write};
@@ -10,7 +10,7 @@ mod wanted;
 
 const SETTLED: Duplicate = Duplicate { terminal: false, next: None };
 
-/// Something that keeps a request from being made.
+/// A fact that keeps a request from being made, and the answer that it gives.
 struct Obstacle {
     answer: &'static str,
     put: fn(&mut Scene),
@@ -26,7 +26,7 @@ const CLAIM_TO_CIRCUIT: [Obstacle; 10] = [
     obstacle("hold paused", |scene| scene.facts.setting = EndpointSetting::Paused),
     obstacle("hold disabled", |scene| scene.facts.setting = EndpointSetting::Disabled),
     obstacle("hold disabled", |scene| scene.facts.setting = EndpointSetting::Gone),
-    obstacle("hand back: store failed", |scene| scene.facts.endpoint = None),
+    obstacle("redeliver: store failed", |scene| scene.facts.endpoint = None),
     obstacle("defer cooldown", |scene| scene.endpoint().cooldown = Some(Cooldown::new(later(60), later(90)))),
     obstacle("defer cooldown", |scene| {
         let cooldown = Cooldown::new(later(0), later(90));
@@ -55,7 +55,7 @@ const SLOW_CROWD: [Obstacle; 4] = [
 ];
 
 const NO_TIME: Obstacle =
-    obstacle("hand back: no time", |scene| scene.moment.remaining = Some(Duration::from_secs(1)));
+    obstacle("redeliver: no time", |scene| scene.moment.remaining = Some(Duration::from_secs(1)));
 
 /// Both lanes with the obstacles that each may find, in the order of the questions.
 fn lanes() -> [(Scene, Vec<&'static Obstacle>); 2] {
@@ -80,8 +80,8 @@ fn answer(scene: &Scene) -> &'static str {
         Admission::Hold(Paused) => "hold paused",
         Admission::Hold(Disabled) => "hold disabled",
         Admission::Drop(_) => "drop",
-        Admission::Redeliver(Redeliver::StoreFailed) => "hand back: store failed",
-        Admission::Redeliver(Redeliver::NoTime) => "hand back: no time",
+        Admission::Redeliver(Redeliver::StoreFailed) => "redeliver: store failed",
+        Admission::Redeliver(Redeliver::NoTime) => "redeliver: no time",
         other @ (Admission::Divert(_) | Admission::Defer(..) | Admission::Hold(_)) => panic!("{other:?}"),
     }
 }

@@ -40,7 +40,7 @@ fn rests_then_probes_then_closes_after_enough_successes() {
     let opened = Circuit::Open { since: at(0) };
     assert_eq!(policy().answer(opened, at(299_999), at(1)), CircuitAnswer::Wait(at(300_000)));
     let CircuitAnswer::Probe(probing) = policy().answer(opened, at(300_000), at(335_000)) else {
-        panic!("CB-1: the first caller after the rest is the probe")
+        panic!("CB-1: the first request after the recovery time is the probe")
     };
     assert_eq!(policy().answer(probing, at(300_001), at(1)), CircuitAnswer::Wait(at(335_000)), "CB-1: one probe");
     let half = policy().after_probe(probing, Health::Good, at(300_100)).unwrap();
@@ -90,7 +90,7 @@ proptest! {
             Circuit::HalfOpen { .. } => {
                 prop_assert_eq!(counted, None);
                 prop_assert!(probed.is_some());
-                prop_assert_ne!(asked, CircuitAnswer::Pass, "never everybody at once");
+                prop_assert_ne!(asked, CircuitAnswer::Pass, "never all requests at once");
             }
         }
     }

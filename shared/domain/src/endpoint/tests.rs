@@ -26,7 +26,7 @@ fn hosts_become_domains() {
         ("http://localhost:8080/", "localhost"),
         ("http://[::1]:80/", "[::1]"),
         ("http://[::FFFF:127.0.0.1]/", "[::ffff:7f00:1]"),
-        // Numbers in every spelling: the address policy judges them, so they must be read as what is called.
+        // Numbers in every spelling: the address policy judges them, so they must be read as the address that is called.
         ("http://127.0.0.1/", "127.0.0.1"),
         ("http://0x7f.1/", "127.0.0.1"),
         ("http://2130706433/", "127.0.0.1"),
@@ -147,7 +147,7 @@ fn urls_are_bounded_in_bytes() {
     endpoint(&of_length("é"));
     assert_eq!(error(&(of_length("x") + "x")), EndpointError::TooLong);
     assert_eq!(error(&(of_length("é") + "é")), EndpointError::TooLong);
-    assert_eq!(error(&" ".repeat(URL_BYTES_MAX + 1)), EndpointError::TooLong, "nothing long is looked at");
+    assert_eq!(error(&" ".repeat(URL_BYTES_MAX + 1)), EndpointError::TooLong, "a long text is not parsed");
 }
 
 #[test]

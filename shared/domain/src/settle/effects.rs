@@ -7,7 +7,7 @@ use crate::lane::Lane;
 use crate::outcome::Outcome;
 use crate::policy::ResponseBody;
 use crate::record::{Record, WaitReason, Waiting};
-use crate::setting::{EndpointSetting, SettingDecision};
+use crate::setting::{EndpointSetting, SettingDecision, decide};
 use crate::settle::{Disposition, Finished};
 use crate::status::{Next, Phase, Status};
 use crate::time::Timestamp;
@@ -61,8 +61,8 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
 fn moved(finished: &Finished<'_>) -> Vec<Effect> {
     let dispatch = finished.situation.dispatch.next_attempt(finished.ended_at, finished.failure());
     let status = Status { dispatch: dispatch.number, ..finished.status(Phase::Pending) };
-    // Records published together may survive a crash alone: a result that called the dispatch settled would then hide
-    // that nothing follows it.
+    // Of records that are published together any may survive a crash alone. A result that survives without the next
+    // dispatch must not call this one settled: nothing would follow it.
     let unsettled = finished.status(Phase::Delivering);
     let mut effects = vec![
         Effect::Publish(Record::Dispatch(Lane::Slow, dispatch)),
@@ -84,7 +84,7 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
         endpoint: webhook.endpoint.hash().clone(),
         reason_type,
         at: dead_letter.at,
-        // Filled in by the interpreter from the dead letter's acknowledgement.
+        // The interpreter fills it in: the position is known once the dead letter is acknowledged.
         position: Position::default(),
     };
     let gone = (reason_type == ReasonType::Gone).then(|| SettingDecision {
@@ -93,23 +93,22 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
         state: EndpointSetting::Gone,
         decided_at: finished.ended_at,
     });
-    // The result says that it is over, so it follows once the dead letter is safe. The owner can replay what is listed, and the
-    // next life may wait under the same key, so the tombstone of this one comes before that. Not later than the
-    // settlement: until that is done the record comes again, and what comes of it is listed.
+    // The result says that the webhook ended, so it follows once the dead letter is durable. The tombstone comes before the
+    // index entry: the owner can replay what is listed, and the snapshots of the next life have the same key. The index
+    // entry comes before the settlement: until the dispatch is settled its record comes again, and the entry is written
+    // by the repetition.
     let mut effects = vec![Effect::Publish(Record::DeadLetter(dead_letter)), finished.result(&status)];
     effects.extend(tombstone(finished));
     effects.extend([Effect::Write(Write::Index(entry)), settled(finished, status)]);
     effects.extend(finished.report_and_give_back());
-    // Not before it is settled: whoever takes over an unsettled dispatch of a disabled endpoint would hold what is given
-    // up already. If this is lost, the next webhook is told the same.
-    effects.extend(gone.into_iter().flat_map(|decision| {
-        [Effect::Publish(Record::Setting(decision.clone())), Effect::Write(Write::Decide(decision))]
-    }));
+    // After the settlement: a holder that takes over an unsettled dispatch of a disabled endpoint would hold a webhook that
+    // is dead-lettered already. If a crash loses the decision, the next webhook gets a 410 too.
+    effects.extend(gone.into_iter().flat_map(decide));
     effects
 }
 
 fn superseded(finished: &Finished<'_>) -> Vec<Effect> {
-    // As far as this owner may say: the other one's result tells the rest.
+    // Delivering is as far as this holder knows; the result of the holder that settled the dispatch says how it ended.
     let mut effects = vec![finished.result(&finished.status(Phase::Delivering))];
     effects.extend(finished.report_and_give_back());
     effects
@@ -117,15 +116,6 @@ fn superseded(finished: &Finished<'_>) -> Vec<Effect> {
 
 fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
     let dispatch = finished.situation.dispatch;
-    let last_error = finished.outcome.error();
-    let cause = last_error.clone().unwrap_or_default();
-    let reason = match reason_type {
-        ReasonType::Exhausted => {
-            format!("all {} attempts failed, the last one: {cause}", dispatch.webhook.max_attempts)
-        }
-        ReasonType::Gone => format!("{cause}: it wants no more webhooks and is disabled"),
-        ReasonType::Unrecoverable | ReasonType::AddressRefused | ReasonType::Undecodable => cause,
-    };
     let kept = finished.situation.policy.response_body == ResponseBody::Kept;
     let response_body = match finished.outcome {
         Outcome::Answered(answer) if kept && !answer.excerpt.is_empty() => Some(answer.excerpt.clone()),
@@ -134,8 +124,8 @@ fn dead_letter(finished: &Finished<'_>, reason_type: ReasonType) -> DeadLetter {
     DeadLetter {
         dispatch: dispatch.clone(),
         reason_type,
-        reason,
-        last_error,
+        reason: finished.reason(reason_type),
+        last_error: finished.outcome.error(),
         status: finished.outcome.status(),
         response_body,
         at: finished.ended_at,
@@ -153,6 +143,19 @@ fn tombstone(finished: &Finished<'_>) -> Option<Effect> {
 }
 
 impl Finished<'_> {
+    /// Why the webhook is dead-lettered, in words for its owner.
+    pub fn reason(&self, reason_type: ReasonType) -> String {
+        let cause = self.outcome.error().unwrap_or_default();
+        match reason_type {
+            ReasonType::Exhausted => {
+                let max_attempts = self.situation.dispatch.webhook.max_attempts;
+                format!("all {max_attempts} attempts failed, the last one: {cause}")
+            }
+            ReasonType::Gone => format!("{cause}: it wants no more webhooks and is disabled"),
+            ReasonType::Unrecoverable | ReasonType::AddressRefused => cause,
+        }
+    }
+
     fn failure(&self) -> LastFailure {
         let error = self.outcome.error().unwrap_or_default();
         LastFailure { at: self.situation.moment.now, status: self.outcome.status(), error }
@@ -162,7 +165,7 @@ impl Finished<'_> {
         let dispatch = self.situation.dispatch;
         let webhook = &dispatch.webhook;
         Status {
-            life: dispatch.replayed_from,
+            replayed_from: dispatch.replayed_from,
             phase,
             attempts: dispatch.attempt - u32::from(self.outcome.lacks_key()),
             last_attempt_at: Some(self.situation.moment.now),

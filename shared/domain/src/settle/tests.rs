@@ -1,4 +1,4 @@
-//! What each outcome means for the webhook, for its endpoint, and what it wants done.
+//! What each outcome means for the webhook and for its endpoint, and the effects that follow.
 
 use super::*;
 use crate::admit::Probes;
@@ -54,7 +54,7 @@ fn answered(status: u16) -> Outcome {
     Outcome::Answered(Answer { status, ..Answer::default() })
 }
 
-fn resting(status: u16, retry_after: Duration) -> Outcome {
+fn asking(status: u16, retry_after: Duration) -> Outcome {
     Outcome::Answered(Answer { status, retry_after: Some(retry_after), ..Answer::default() })
 }
 

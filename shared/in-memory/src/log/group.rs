@@ -1,4 +1,4 @@
-//! The consumer group of one topic: who reads which partition, and how far.
+//! The consumer group of one topic: which member reads which partition, and how far.
 
 use std::sync::Arc;
 
@@ -82,7 +82,8 @@ impl Group {
         usize::try_from(partition).ok().and_then(|index| self.partitions.get_mut(index))
     }
 
-    /// Spreads the partitions over the members; what changes hands is handed out again from what was committed.
+    /// Spreads the partitions over the members; a partition that changes hands is handed out again from its
+    /// committed offset.
     fn rebalance(&mut self) {
         let ids: Vec<u64> = self.members.iter().map(|member| member.id).collect();
         let mut turn = ids.iter().cycle();

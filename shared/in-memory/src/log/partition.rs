@@ -1,22 +1,23 @@
-//! One partition: records by offset, and what becomes of old ones.
+//! One partition: records by offset, and the removal of old ones.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use domain::{Record, Webhook};
 
-/// A webhook holds about this much beside its payload and headers, in bytes.
+/// The memory of a webhook beside its payload and headers, about, in bytes.
 const WEBHOOK_OVERHEAD: u64 = 512;
-/// A compacted partition is compacted when this many records are superseded.
+/// A partition is compacted when so many records are superseded: often enough to bound the memory, and rarely enough that
+/// its cost, a pass over the partition, is spread over many records.
 const SUPERSEDED_MAX: usize = 1024;
 
-/// What becomes of old records.
+/// How old records are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retention {
-    /// They go once the consumer group has committed them.
+    /// A record is removed once the consumer group has committed it.
     UntilCommitted,
-    /// This many newest ones stay.
+    /// So many of the newest records stay.
     Newest(usize),
-    /// The last one of each key stays.
+    /// The last record of each key stays.
     Compacted,
 }
 
@@ -102,7 +103,7 @@ impl Partition {
         change
     }
 
-    /// Marks the key's former record as superseded and returns the bytes that counted for it.
+    /// Counts the key's former record as superseded and returns the bytes that it held.
     fn supersede(&mut self, key: &str, offset: u64) -> u64 {
         let Some(former) = self.last_of.insert(key.to_owned(), offset) else { return 0 };
         self.superseded += 1;
@@ -136,7 +137,7 @@ impl Partition {
         self.start = self.start.saturating_add(1);
     }
 
-    /// What a record counts for: only what waits to be worked on holds a share of the memory.
+    /// The bytes that a record counts for: only webhooks that are pending or waiting count.
     fn weigh(&self, record: &Record) -> u64 {
         match self.retention {
             Retention::UntilCommitted | Retention::Compacted => size_of(record),

@@ -36,7 +36,7 @@ impl DeadLetterIndex {
         self.by_id.clear();
     }
 
-    /// Lists a dead letter in place of an earlier one of its webhook. The oldest goes when there are too many.
+    /// Lists a dead letter in place of an earlier one of its webhook. Beyond the limit the oldest one is removed.
     pub(super) fn put(&mut self, entry: DeadLetterEntry) {
         let mut leased_until = Timestamp::EPOCH;
         if let Some(known) = self.by_id.get(&entry.id) {
@@ -44,7 +44,7 @@ impl DeadLetterIndex {
                 return;
             }
             if known.at == entry.at {
-                // The same dead letter once more: a replay that is under way stays the only one.
+                // The same dead letter again: it keeps its lease, so that a replay under way stays the only one.
                 leased_until = known.leased_until;
             }
             let former = DeadLetterCursor { at: known.at, id: entry.id.clone() };

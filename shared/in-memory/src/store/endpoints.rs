@@ -1,4 +1,4 @@
-//! One endpoint each: circuit, cooldown, tallies, tokens, leases; and what its owners decided and what waits for them.
+//! The state of endpoints: circuit, cooldown, tallies, tokens and leases; per tenant its setting and what is held.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use domain::{
 use parking_lot::Mutex;
 
 use crate::MemoryStore;
-use crate::store::leases::{Leases, Wish};
+use crate::store::leases::{LeaseRequest, Leases};
 use crate::store::schedule::fingerprint_of;
 use crate::store::shards::Shards;
 
@@ -46,7 +46,7 @@ impl SettingEntry {
     }
 }
 
-/// What *open* finds of an endpoint.
+/// What *acquire* finds of an endpoint.
 pub(super) struct Acquired {
     pub(super) state: EndpointState,
     pub(super) setting: EndpointSetting,
@@ -59,14 +59,14 @@ impl Entry {
         !self.state.is_normal() || self.settings.values().any(SettingEntry::is_unhealthy)
     }
 
-    /// Whether nothing speaks against the endpoint.
-    fn is_well(&self) -> bool {
+    /// Whether the endpoint is in its normal state and nothing is counted.
+    fn is_healthy(&self) -> bool {
         self.state.is_normal() && self.state.buckets.is_empty()
     }
 
     /// Whether nothing would be lost with the entry.
     fn is_blank(&self) -> bool {
-        self.leases.is_empty() && self.settings.is_empty() && self.tokens == Tokens::default() && self.is_well()
+        self.leases.is_empty() && self.settings.is_empty() && self.tokens == Tokens::default() && self.is_healthy()
     }
 
     fn tally(&mut self, report: &EndpointReport) {
@@ -89,33 +89,34 @@ impl EndpointShards {
         self.unhealthy.lock().clear();
     }
 
-    pub(super) fn open(&self, request: &AcquireRequest<'_>, holder: &str) -> Acquired {
+    pub(super) fn acquire(&self, request: &AcquireRequest<'_>, holder: &str) -> Acquired {
         let webhook = &request.dispatch.webhook;
         let hash = webhook.endpoint.hash();
         let mut shard = self.shards.of(hash.as_str());
         let entry = shard.entry(hash.clone()).or_default();
-        let wish = Wish { holder, limit: request.endpoint_limit, now: request.now, until: request.claim.until };
+        let wanted =
+            LeaseRequest { holder, limit: request.endpoint_limit, now: request.now, until: request.claim.until };
         let token = request.pace.map_or(Token::Free, |pace| {
             let (tokens, token) = entry.tokens.take(pace, request.now);
             entry.tokens = tokens;
             token
         });
         Acquired {
-            lease: entry.leases.take(&wish),
+            lease: entry.leases.take(&wanted),
             token,
             state: entry.state.clone(),
             setting: entry.settings.get(&webhook.config_id).map_or(EndpointSetting::Active, |setting| setting.state),
         }
     }
 
-    pub(super) fn open_domain(&self, request: &AcquireRequest<'_>, holder: &str) -> LeaseFact {
+    pub(super) fn acquire_domain(&self, request: &AcquireRequest<'_>, holder: &str) -> LeaseFact {
         let Some(limit) = request.domain_limit else { return LeaseFact::Unlimited };
         let domain = request.dispatch.webhook.endpoint.domain();
-        let wish = Wish { holder, limit, now: request.now, until: request.claim.until };
-        self.domains.of(domain).entry(domain.to_owned()).or_default().take(&wish)
+        let wanted = LeaseRequest { holder, limit, now: request.now, until: request.claim.until };
+        self.domains.of(domain).entry(domain.to_owned()).or_default().take(&wanted)
     }
 
-    pub(super) fn release(&self, leases: &domain::Leases) {
+    pub(super) fn give_back(&self, leases: &domain::Leases) {
         if leases.on_domain {
             let domain = leases.endpoint.domain();
             let mut shard = self.domains.of(domain);
@@ -142,8 +143,8 @@ impl EndpointShards {
 
     pub(super) fn report(&self, report: &EndpointReport) -> Option<EndpointState> {
         let hash = report.endpoint.hash();
-        let all_well = report.tally.is_all_well() && report.cooldown.is_none();
-        if all_well && self.shards.of(hash.as_str()).get(hash).is_none_or(Entry::is_well) {
+        let is_success = report.tally.counts_no_failure() && report.cooldown.is_none();
+        if is_success && self.shards.of(hash.as_str()).get(hash).is_none_or(Entry::is_healthy) {
             return None;
         }
         let state = self.update(hash, |entry| {

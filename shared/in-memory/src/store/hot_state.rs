@@ -1,4 +1,4 @@
-//! Port `hot state` in memory: open and close, put together from their parts.
+//! Port `hot state` in memory: acquire and apply, put together from their parts.
 
 use async_trait::async_trait;
 use delivery::Fault;
@@ -12,14 +12,14 @@ impl HotState for MemoryStore {
     async fn acquire(&self, request: AcquireRequest<'_>) -> Facts {
         let holder = lease_holder(request.dispatch, &request.claim.holder);
         let claim = self.webhooks.claim(&request.dispatch.webhook.id, &request.claim, request.now);
-        let opened = self.endpoints.open(&request, &holder);
+        let opened = self.endpoints.acquire(&request, &holder);
         Facts {
             memory: self.memory(),
             claim,
             endpoint: Some(opened.state),
             setting: opened.setting,
             on_endpoint: opened.lease,
-            on_domain: self.endpoints.open_domain(&request, &holder),
+            on_domain: self.endpoints.acquire_domain(&request, &holder),
             token: opened.token,
             holder,
         }

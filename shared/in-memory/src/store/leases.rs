@@ -9,8 +9,8 @@ pub(super) struct Leases {
     until: BTreeMap<String, Timestamp>,
 }
 
-/// A wish for a lease.
-pub(super) struct Wish<'a> {
+/// A request for a lease.
+pub(super) struct LeaseRequest<'a> {
     pub(super) holder: &'a str,
     pub(super) limit: u32,
     pub(super) now: Timestamp,
@@ -19,15 +19,15 @@ pub(super) struct Wish<'a> {
 
 impl Leases {
     /// Takes a lease, or renews the holder's own.
-    pub(super) fn take(&mut self, wish: &Wish<'_>) -> LeaseFact {
-        let limit = usize::try_from(wish.limit).unwrap_or(usize::MAX);
+    pub(super) fn take(&mut self, request: &LeaseRequest<'_>) -> LeaseFact {
+        let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
         if self.until.len() >= limit {
-            self.until.retain(|holder, until| *until > wish.now || holder == wish.holder);
+            self.until.retain(|holder, until| *until > request.now || holder == request.holder);
         }
-        if self.until.len() >= limit && !self.until.contains_key(wish.holder) {
+        if self.until.len() >= limit && !self.until.contains_key(request.holder) {
             return LeaseFact::Full;
         }
-        self.until.insert(wish.holder.to_owned(), wish.until);
+        self.until.insert(request.holder.to_owned(), request.until);
         LeaseFact::Taken
     }
 

@@ -29,18 +29,18 @@ impl Recovery for MemoryStore {
 
     async fn lock(
         &self,
-        owner: &ClaimHolder,
+        holder: &ClaimHolder,
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<(Fence, Cursor)>, Fault> {
         let mut state = self.recovery.lock();
         match &state.holder {
-            Some((holder, _)) if holder == owner => {}
+            Some((known, _)) if known == holder => {}
             Some((_, held_until)) if now < *held_until => return Ok(None),
-            // By the clock, so that a fence given before a loss is stale after it.
+            // At least the time in milliseconds: after a loss, fences that were given before it are stale.
             Some(_) | None => state.fence = Fence((state.fence.0 + 1).max(now.as_ms())),
         }
-        state.holder = Some((owner.clone(), until));
+        state.holder = Some((holder.clone(), until));
         Ok(Some((state.fence, state.cursor.clone())))
     }
 

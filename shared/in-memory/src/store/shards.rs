@@ -1,4 +1,4 @@
-//! State in shards, so that neighbours do not wait for one lock.
+//! State in shards, so that operations on different keys rarely wait for one lock.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 const SHARDS: usize = 32;
 
-/// So many of `T`, each with a lock of its own; a key always finds the same one.
+/// Shards of `T`, each with a lock of its own. A key is always in the same shard.
 #[derive(Debug)]
 pub(super) struct Shards<T> {
     shards: Vec<Mutex<T>>,

@@ -1,4 +1,4 @@
-//! What the receiver told everybody: tallies that commute, cooldowns that merge, and changes by compare-and-set (CB-1).
+//! The state of an endpoint: tallies that commute, cooldowns that merge, and changes by compare-and-set (CB-1).
 
 use std::time::Duration;
 
@@ -56,9 +56,9 @@ pub async fn of_500_reports_at_once_none_is_lost(store: &Store) {
 /// "returns the endpoint's state after a `Write::Report`, if there was one".
 pub async fn a_report_tells_the_state_after_it(store: &Store) {
     let target = endpoint();
-    let told = store.write(Write::Report(report(&target, FAILURE))).await.expect("a state");
-    assert_eq!(counted(&told), FAILURE);
-    assert_eq!(told, store.state_of(&target).await);
+    let state = store.write(Write::Report(report(&target, FAILURE))).await.expect("a state");
+    assert_eq!(counted(&state), FAILURE);
+    assert_eq!(state, store.state_of(&target).await);
     let dispatch = crate::generate::dispatch_to(&target);
     let facts = store.acquire(&dispatch, "a").await;
     assert_eq!(store.write(Write::GiveBack(facts.leases(&dispatch, None))).await, None, "there was no report");
@@ -127,7 +127,7 @@ pub async fn a_change_is_made_on_the_version_it_was_decided_on(store: &Store) {
     let seen = store.state_of(&target).await;
     let cooldown = Some(Cooldown { probe_until: Some(at(9)), confirmed: true, ..Cooldown::new(at(5), at(7)) });
     let transition = Transition { cooldown, ..opening(&target, &seen, at(3)) };
-    let Change::Made(made) = change(store, &transition).await else { panic!("nobody else changed it") };
+    let Change::Made(made) = change(store, &transition).await else { panic!("no other change was made") };
     assert!(made.version > seen.version);
     assert_eq!((made.circuit, made.cooldown), (transition.circuit, cooldown));
     assert_eq!(counted(&made), FAILURE, "what was counted stays");
@@ -152,7 +152,7 @@ pub async fn every_state_of_a_circuit_is_kept(store: &Store) {
     }
 }
 
-/// "Somebody else was faster; the state as it is now": of 64 changes at once one is made.
+/// "Another change was faster; the state as it is now": of 64 changes at once one is made.
 pub async fn of_64_changes_at_once_one_is_made(store: &Store) {
     let target = endpoint();
     let seen = store.state_of(&target).await;

@@ -1,4 +1,4 @@
-//! Claims: one live owner per dispatch, fences, takeovers and duplicates (CL-1).
+//! Claims: one live holder per dispatch, fences, takeovers and duplicates (CL-1).
 
 use delivery::ports::hot_state::AcquireRequest;
 use domain::{ClaimFact, Duplicate, Fence, Phase, Settlement, Status, Write};
@@ -14,13 +14,13 @@ fn settle(fence: Fence, status: Status) -> Write {
     Write::Settle(Settlement { fence: Some(fence), status, attempt: None })
 }
 
-/// "Takes the claim": a fresh dispatch is free, and nobody owned it before.
+/// "Takes the claim": a fresh dispatch is free, and taking it is no takeover.
 pub async fn a_free_claim_is_taken(store: &Store) {
     let facts = store.acquire(&dispatch(), "a").await;
     assert!(matches!(facts.claim, ClaimFact::Taken { takeover: false, .. }), "{:?}", facts.claim);
 }
 
-/// "every part of an `open` is atomic" and CL-1: of 64 owners at once one gets the claim, the others learn its end.
+/// "every part of an `acquire` is atomic" and CL-1: of 64 holders at once one gets the claim, the others learn its end.
 pub async fn one_of_64_holders_gets_the_claim(store: &Store) {
     let wanted = dispatch();
     let facts = at_once(64, |number| {
@@ -45,7 +45,7 @@ pub async fn a_claim_is_taken_over_when_it_has_expired(store: &Store) {
     assert!(fence(&facts) > first, "fences count up: {first:?}, {:?}", facts.claim);
 }
 
-/// `ClaimState::take`: its own owner takes a live claim again, and the fence it had before is stale.
+/// `ClaimState::take`: the holder of a live claim may take it again, and its earlier fence is stale then.
 pub async fn an_holder_takes_its_own_claim_again(store: &Store) {
     let wanted = dispatch();
     let first = store.take(&wanted, "a").await;
@@ -92,7 +92,7 @@ pub async fn an_end_outranks_what_a_loss_let_happen_after_it(store: &Store) {
     assert!(matches!(claim, ClaimFact::Taken { takeover: false, .. }), "{claim:?}");
 }
 
-/// `Duplicate::next`: what follows is told for exactly the settled dispatch, not for one before it.
+/// `Duplicate::next`: it is given for exactly the settled dispatch, not for one before it.
 pub async fn a_duplicate_learns_what_follows_it_exactly(store: &Store) {
     let third = numbered(&dispatch(), 3);
     let waits = status(&third, Phase::Waiting);
@@ -141,7 +141,7 @@ pub async fn a_settlement_without_a_fence_merges(store: &Store) {
     assert_eq!(store.acquire(&wanted, "a").await.claim, ENDED);
 }
 
-/// `ClaimState::admits`: "a store that was lost in between knows of none, and takes the word of who still works", once.
+/// `ClaimState::admits`: "a store that was lost after the fence was given knows no fence, and admits its holder", once.
 pub async fn a_lost_store_takes_the_word_of_who_still_works(store: &Store) {
     let wanted = dispatch();
     let unknown = Fence(at(0).as_ms());

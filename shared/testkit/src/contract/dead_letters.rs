@@ -37,7 +37,7 @@ fn sorted(mut entries: Vec<DeadLetterEntry>) -> Vec<DeadLetterEntry> {
     entries
 }
 
-/// "The entry of one webhook", whole; `None` when there is none.
+/// "The entry of one webhook", with every field; `None` when there is none.
 pub async fn an_entry_is_found_by_its_webhook(store: &Store) {
     let entry = DeadLetterEntry { reason_type: ReasonType::AddressRefused, ..dead_letter_entry(&dispatch(), at(5)) };
     index(store, std::slice::from_ref(&entry)).await;

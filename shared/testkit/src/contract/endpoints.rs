@@ -1,4 +1,4 @@
-//! Endpoints for their owners: decisions, what is held, and the listing of what is not normal (TN-1).
+//! Endpoints for their owners: decisions, what is held, and the list of unhealthy endpoints (TN-1).
 
 use delivery::ports::endpoints::{EndpointView, SettingView};
 use delivery::ports::hot_state::Change;
@@ -61,7 +61,7 @@ pub async fn nothing_is_known_of_a_fresh_endpoint(store: &Store) {
     assert_eq!(unhealthy(store).await, []);
 }
 
-/// "What is known of one endpoint": its URL, "when a webhook told it", and what the receiver told everybody.
+/// "What is known of one endpoint": its URL, and "its circuit, cooldown and counts".
 pub async fn a_view_shows_what_is_known(store: &Store) {
     let target = endpoint();
     let state = store.write(cooldown_of(&target)).await.expect("a state");
@@ -70,7 +70,7 @@ pub async fn a_view_shows_what_is_known(store: &Store) {
     assert_eq!((shown.inflight, shown.settings), (0, Vec::new()));
 }
 
-/// A decision "counts" from its time on: the last one wins, whatever the order of writing, and *open* sees it.
+/// A decision "counts" from its time on: the last one wins, whatever the order of writing, and *acquire* reads it.
 pub async fn the_last_decision_wins_in_any_order(store: &Store) {
     let random = SeededRandom::new(4);
     for _ in 0..8 {
@@ -102,7 +102,7 @@ pub async fn decisions_of_one_moment_have_one_winner(store: &Store) {
     assert_eq!(winners[0], winners[1]);
 }
 
-/// TN-1: what one tenant decides about a URL is nothing to another who sends there.
+/// TN-1: one tenant's decision about a URL does not concern another tenant that sends there.
 pub async fn a_decision_is_one_tenants_own(store: &Store) {
     let target = endpoint();
     let (mine, other) = (dispatch_to(&target), dispatch_to(&target));
@@ -111,7 +111,7 @@ pub async fn a_decision_is_one_tenants_own(store: &Store) {
     assert_eq!(store.acquire(&other, "a").await.setting, EndpointSetting::Active);
 }
 
-/// `EndpointView::owners`: "whose decision is not the normal one, or for whom webhooks are held".
+/// `EndpointView::settings`: "whose decision is not *active*, or for whom webhooks are held".
 pub async fn a_view_shows_the_settings_that_matter(store: &Store) {
     let target = endpoint();
     let (paused, waits) = (dispatch_to(&target), dispatch_to(&target));
@@ -128,7 +128,7 @@ pub async fn a_view_shows_the_settings_that_matter(store: &Store) {
     assert_eq!(settings(store, &target).await, [], "both are back to normal");
 }
 
-/// "a webhook stays held until `Write::Unhold`": whole, once, and counted.
+/// "a webhook stays held until `Write::Unhold`": with every field, once, and counted.
 pub async fn a_held_webhook_stays_until_it_is_taken_out(store: &Store) {
     let (config, target) = (config_id(), endpoint());
     let mut all: Vec<_> = (0..5).map(|n| held(&dispatch_of(&config, &target), at(n))).collect();
@@ -187,8 +187,8 @@ pub async fn of_64_held_at_once_none_is_lost(store: &Store) {
     assert_eq!(unhealthy(store).await, []);
 }
 
-/// One endpoint of every kind of trouble: a cooldown, an open circuit, a decision, a held webhook.
-async fn four_troubles(store: &Store) -> [Dispatch; 4] {
+/// One unhealthy endpoint of every kind: a cooldown, an open circuit, a decision, a held webhook.
+async fn four_unhealthy(store: &Store) -> [Dispatch; 4] {
     let all = [dispatch(), dispatch(), dispatch(), dispatch()];
     let [cooling, tripped, paused, waits] = &all;
     store.write(cooldown_of(&cooling.webhook.endpoint)).await;
@@ -198,17 +198,17 @@ async fn four_troubles(store: &Store) -> [Dispatch; 4] {
     all
 }
 
-/// "The endpoints that are not in their normal state, by hash": every kind of trouble lists its endpoint.
-pub async fn every_kind_of_trouble_is_listed(store: &Store) {
-    let troubles = four_troubles(store).await;
-    let mut expected = troubles.map(|dispatch| dispatch.webhook.endpoint.hash().clone());
+/// "The endpoints that are not in their normal state, by hash": one of every kind is listed.
+pub async fn every_kind_of_unhealthy_endpoint_is_listed(store: &Store) {
+    let listed = four_unhealthy(store).await;
+    let mut expected = listed.map(|dispatch| dispatch.webhook.endpoint.hash().clone());
     expected.sort();
     assert_eq!(unhealthy(store).await, expected);
 }
 
-/// "Nothing is kept of an endpoint in its normal state": trouble that has passed is not listed any more.
+/// "Nothing is kept of an endpoint in its normal state": one that is normal again is no longer listed.
 pub async fn an_endpoint_back_to_normal_leaves_the_list(store: &Store) {
-    let [cooling, tripped, paused, waits] = four_troubles(store).await;
+    let [cooling, tripped, paused, waits] = four_unhealthy(store).await;
     set(store, &cooling.webhook.endpoint, Circuit::default()).await;
     let half_open = Circuit::HalfOpen { successes: 1, probe_until: None };
     set(store, &tripped.webhook.endpoint, half_open).await;
@@ -219,7 +219,7 @@ pub async fn an_endpoint_back_to_normal_leaves_the_list(store: &Store) {
     assert_eq!(unhealthy(store).await, []);
 }
 
-/// Requests and their tallies alone are no trouble: nothing is written to the list for healthy endpoints.
+/// Requests and their tallies alone make no endpoint unhealthy: nothing is written to the list for healthy endpoints.
 pub async fn a_busy_endpoint_is_not_unhealthy(store: &Store) {
     let target = endpoint();
     store.write(Write::Report(report(&target, Tally { failures: 3, successes: 9, slow: 1 }))).await;

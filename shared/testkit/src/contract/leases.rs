@@ -41,7 +41,7 @@ pub async fn of_64_at_once_eight_enter_an_endpoint_of_eight(store: &Store) {
     assert_eq!(inflight(store, &target, 0).await, 8);
 }
 
-/// "A lease that the same owner holds already for the same dispatch is renewed, not taken twice", 64 times at once
+/// "A lease that the same holder has already for the same dispatch is renewed, not taken twice", 64 times at once
 /// included.
 pub async fn the_same_holder_takes_one_lease(store: &Store) {
     let dispatch = dispatch_to(&endpoint());
@@ -113,7 +113,7 @@ pub async fn a_lease_given_back_is_free_once(store: &Store) {
 }
 
 /// `Leases::on_endpoint`: what was not held is not given back.
-pub async fn a_refused_dispatch_gives_nobody_elses_lease_back(store: &Store) {
+pub async fn a_refused_dispatch_leaves_the_leases_of_others(store: &Store) {
     let target = endpoint();
     enter(store, &target, 1).await;
     let (refused, facts) = enter(store, &target, 1).await;

@@ -83,8 +83,8 @@ impl Walk<'_> {
         Dispatch { replayed_from, ..numbered(&self.first, near.max(1)) }
     }
 
-    fn life(&self) -> u64 {
-        self.known.status.as_ref().map_or(0, |status| status.life)
+    fn replayed_from(&self) -> u64 {
+        self.known.status.as_ref().map_or(0, |status| status.replayed_from)
     }
 
     fn any_fence(&self) -> Fence {
@@ -102,12 +102,12 @@ impl Walk<'_> {
         let later = Dispatch { attempt: 1, ..numbered(&self.first, number.max(1)) };
         let next = status(&later, phase).next.map(|next| domain::Next { due: at(self.now_ms + 100), ..next });
         // Mostly of this life, now and then of the one before or of a replay.
-        let life = match (self.random.below(6), self.life()) {
+        let replayed_from = match (self.random.below(6), self.replayed_from()) {
             (0, _) => self.known.claim.settled,
-            (1, life) => life.saturating_sub(1),
-            (_, life) => life,
+            (1, known) => known.saturating_sub(1),
+            (_, known) => known,
         };
-        Status { life, next, updated_at: at(self.now_ms), ..status(&later, phase) }
+        Status { replayed_from, next, updated_at: at(self.now_ms), ..status(&later, phase) }
     }
 
     async fn take(&mut self) {

@@ -1,4 +1,4 @@
-//! Recovery: the epoch of a whole hot state, the rebuild's lock, and the fingerprint of what waits (RB-1).
+//! Recovery: the epoch of a rebuilt hot state, the rebuild's lock, and the fingerprint of what waits (RB-1).
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ pub async fn a_renewal_keeps_fence_and_cursor(store: &Store) {
     assert_eq!(lock(store, "b", (150, 300)).await, None, "renewed until 200");
 }
 
-/// "`None` when somebody else holds it", to the millisecond; who takes over goes on where the former one was.
+/// "`None` when another run holds it", to the millisecond; the run that takes over goes on from the cursor.
 pub async fn an_expired_lock_is_taken_over_with_its_cursor(store: &Store) {
     let (fence, _) = locked(store, "a", (0, 100)).await;
     assert!(advance(store, fence, &far()).await);
@@ -74,7 +74,7 @@ pub async fn an_expired_lock_is_taken_over_with_its_cursor(store: &Store) {
     assert!(second > fence, "fences count up: {fence:?}, {second:?}");
 }
 
-/// "which gives it back when that is `now`": whoever asks next has it, from where it was left.
+/// "which gives it back when that is `now`": the next run gets it, with the cursor.
 pub async fn a_lock_that_is_given_back_is_free_at_once(store: &Store) {
     let (fence, _) = locked(store, "a", (0, 100)).await;
     assert!(advance(store, fence, &far()).await);
@@ -94,7 +94,7 @@ pub async fn a_stale_fence_moves_nothing(store: &Store) {
     assert_eq!(locked(store, "b", (150, 200)).await, (live, Cursor::default()));
 }
 
-/// "Sets the epoch", whole, and a later rebuild sets a later one.
+/// "Sets the epoch", with every field, and a later rebuild sets a later one.
 pub async fn a_completed_rebuild_leaves_its_mark(store: &Store) {
     let (fence, _) = locked(store, "a", (0, 100)).await;
     for (number, statuses_pending) in [(3, true), (3, false), (4, false)] {

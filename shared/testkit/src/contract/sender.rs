@@ -65,13 +65,13 @@ pub async fn every_status_is_an_answer(made: &SenderUnderTest) {
     }
 }
 
-/// "follows no redirect", but tells where it pointed.
+/// "follows no redirect", but returns its location.
 pub async fn a_redirect_is_not_followed(made: &SenderUnderTest) {
     let receiver = FakeReceiver::start().await;
     let target = receiver.url("/elsewhere");
     receiver.script("/in", [Reply::status(307).header("Location", &target)]);
-    let told = answer(&*made.sender, &receiver.endpoint("/in")).await;
-    assert_eq!((told.status, told.location), (307, Some(target)));
+    let answered = answer(&*made.sender, &receiver.endpoint("/in")).await;
+    assert_eq!((answered.status, answered.location), (307, Some(target)));
     assert_eq!(receiver.requests().len(), 1);
 }
 
@@ -119,8 +119,8 @@ pub async fn requests_do_not_wait_for_each_other(made: &SenderUnderTest) {
     assert_eq!(receiver.peak("/in"), 20);
 }
 
-/// "What an endpoint does is an `Outcome`, never an error": nobody there is one, too.
-pub async fn nobody_there_is_an_outcome(made: &SenderUnderTest) {
+/// "What an endpoint does is an `Outcome`, never an error": a refused connection is one, too.
+pub async fn a_refused_connection_is_an_outcome(made: &SenderUnderTest) {
     let outcome = send(&*made.sender, &dispatch_to(&endpoint()), TIMEOUT).await;
     assert!(matches!(outcome, Outcome::Failed { kind: FailureKind::Connect, .. }), "{outcome:?}");
 }
@@ -130,8 +130,8 @@ pub async fn a_health_url_is_asked(made: &SenderUnderTest) {
     let receiver = FakeReceiver::start().await;
     receiver.script("/health", [Reply::status(200), Reply::status(503)]);
     let url = receiver.endpoint("/health");
-    assert_eq!((made.sender.probe(&url).await, made.sender.probe(&url).await), (Health::Ready, Health::Busy));
-    assert_eq!(made.sender.probe(&endpoint()).await, Health::Busy, "nobody there");
+    assert_eq!((made.sender.probe(&url).await, made.sender.probe(&url).await), (Health::Good, Health::Bad));
+    assert_eq!(made.sender.probe(&endpoint()).await, Health::Bad, "connection refused");
     let requests = receiver.requests();
     assert!(requests.iter().all(|request| request.method == "GET" && request.body.is_empty()), "{requests:#?}");
 }

@@ -37,7 +37,7 @@ pub async fn statuses_come_in_the_order_asked_for(store: &Store) {
 /// Every field of a status and of an attempt is read back as it was written.
 pub async fn a_status_is_read_back_whole(store: &Store) {
     let third = Dispatch { attempt: 3, ..numbered(&dispatch(), 5) };
-    let whole = Status {
+    let full = Status {
         last_attempt_at: Some(at(7)),
         last_status: Some(429),
         last_error: Some("the endpoint answered 429: \"später\"\n".to_owned()),
@@ -45,9 +45,9 @@ pub async fn a_status_is_read_back_whole(store: &Store) {
         ..status(&third, Phase::Waiting)
     };
     let made = Attempt { status: None, error: None, ..attempt(&third) };
-    let settlement = Settlement { fence: None, status: whole.clone(), attempt: Some(made.clone()) };
+    let settlement = Settlement { fence: None, status: full.clone(), attempt: Some(made.clone()) };
     store.write(Write::Settle(settlement)).await;
-    assert_eq!(store.status(&third.webhook.id).await, Some(whole));
+    assert_eq!(store.status(&third.webhook.id).await, Some(full));
     assert_eq!(store.attempts(&third.webhook.id).await, Some(vec![made]));
 }
 
@@ -79,7 +79,7 @@ pub async fn statuses_merge_in_any_order(store: &Store) {
     }
 }
 
-/// ST-1, CL-1: of two owners of one dispatch, one delivered it and one gave it up. Whoever says so first, it is delivered;
+/// ST-1, CL-1: of two holders of one dispatch, one delivered it and one dead-lettered it. In either order it is delivered;
 /// of a later dispatch, the end counts.
 pub async fn a_delivery_outranks_a_dead_letter_of_its_dispatch(store: &Store) {
     for phases in [[Phase::Delivered, Phase::Dead], [Phase::Dead, Phase::Delivered]] {

@@ -33,7 +33,7 @@ pub struct Store {
     pub dead_letters: Arc<dyn DeadLetters>,
     /// Hourly counters.
     pub stats: Arc<dyn Stats>,
-    /// The rebuild's lock and mark.
+    /// The rebuild's lock and cursor, and the epoch.
     pub recovery: Arc<dyn Recovery>,
     guard: Option<Arc<dyn Any + Send + Sync>>,
 }

@@ -28,7 +28,7 @@ pub(super) async fn hold(stream: TcpStream, seen: &Arc<Seen>, connection: usize)
             () = reply.ripen() => {}
             () = hung_up(&mut reading) => return Ok(()),
         }
-        // Gone before its answer is out: who reads the answer must not find it present.
+        // It counts as gone before its answer is written: a test that reads the answer must not find it present.
         drop(visit);
         writing.write_all(&reply.encode()).await?;
         if !goes_on {

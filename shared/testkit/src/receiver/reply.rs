@@ -63,7 +63,7 @@ impl Reply {
         Self { status, headers: Vec::new(), body: Bytes::new(), timeout: Timeout::None }
     }
 
-    /// No answer, ever; the connection stays open until the client gives up.
+    /// No answer, ever; the connection stays open until the client closes it.
     pub fn hang() -> Self {
         Self { timeout: Timeout::Endless, ..Self::status(200) }
     }

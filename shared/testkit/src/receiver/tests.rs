@@ -116,5 +116,5 @@ async fn dropping_it_ends_every_connection() {
     // A reset is an end, too.
     drop(stream.read_to_end(&mut answer).await);
     assert_eq!(answer, b"");
-    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(address).await.is_err(), "the port is closed");
 }

@@ -12,10 +12,10 @@ use crate::unreadable::Unreadable;
 
 /// Writes a status without its id.
 pub fn encode(status: &Status) -> String {
-    let Status { life, dispatch, attempts, config_id, .. } = status;
+    let Status { replayed_from, dispatch, attempts, config_id, .. } = status;
     let updated_at_ms = status.updated_at.as_ms();
     format!(
-        "{life} {} {dispatch} {} {attempts} {} {} {} {} {updated_at_ms} {config_id} {}",
+        "{replayed_from} {} {dispatch} {} {attempts} {} {} {} {} {updated_at_ms} {config_id} {}",
         u8::from(status.phase.is_terminal()),
         rank(status.phase),
         line::time(status.next.map(|next| next.due)),
@@ -38,7 +38,7 @@ pub fn decode(id: &WebhookId, text: &str) -> Result<Status, Unreadable> {
     let dispatch = line.number()?;
     let phase = phase(&mut line)?;
     Ok(Status {
-        life: replayed_from,
+        replayed_from,
         dispatch,
         phase,
         attempts: line.number()?,

@@ -1,6 +1,6 @@
 //! The headers of every kind of record: the original's, and `dispatch`.
 
-use domain::{Dispatch, ReasonType, Record, Waiting};
+use domain::{Dispatch, Record, Undecodable, Waiting};
 
 use crate::code::Code;
 
@@ -27,7 +27,7 @@ pub(super) fn of(record: &Record) -> Headers {
             ("reason_type", dead_letter.reason_type.code()),
         ]),
         Record::Undecodable(found) => {
-            list([("reason", found.error.as_str()), ("reason_type", ReasonType::Undecodable.code())])
+            list([("reason", found.error.as_str()), ("reason_type", Undecodable::REASON_TYPE)])
         }
         Record::Waiting(waiting) => list([
             ("config_id", waiting.dispatch.webhook.config_id.as_str()),

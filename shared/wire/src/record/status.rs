@@ -36,7 +36,7 @@ struct NextValue {
 impl StatusValue {
     pub(super) fn of(status: &Status) -> Self {
         Self {
-            replayed_from: status.life,
+            replayed_from: status.replayed_from,
             dispatch: status.dispatch,
             phase: status.phase.code().to_owned(),
             attempts: status.attempts,
@@ -50,7 +50,7 @@ impl StatusValue {
 
     pub(super) fn into_status(self, id: WebhookId, config_id: ConfigId) -> Result<Status, Unreadable> {
         Ok(Status {
-            life: self.replayed_from,
+            replayed_from: self.replayed_from,
             dispatch: self.dispatch,
             phase: Phase::read(&self.phase)?,
             attempts: self.attempts,

@@ -4,7 +4,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use domain::{Position, ReasonType, Undecodable};
+use domain::{Position, Undecodable};
 use serde::{Deserialize, Serialize};
 
 use crate::json::{self, Version};
@@ -42,7 +42,7 @@ pub(super) fn encode(found: &Undecodable) -> Vec<u8> {
     let value = UndecodableValue {
         v: Version,
         reason: found.error.clone(),
-        reason_type: ReasonType::Undecodable.code().to_owned(),
+        reason_type: Undecodable::REASON_TYPE.to_owned(),
         topic: found.topic.clone(),
         partition: found.position.partition,
         offset: found.position.offset,
@@ -57,7 +57,7 @@ pub(super) fn encode(found: &Undecodable) -> Vec<u8> {
 /// Reads a value; `None` when it is a dead letter of the other kind.
 pub(super) fn decode(bytes: &[u8]) -> Option<Result<Undecodable, Unreadable>> {
     let kind: Kind = serde_json::from_slice(bytes).ok()?;
-    let ours = kind.reason_type == ReasonType::Undecodable.code() && kind.webhook.is_none();
+    let ours = kind.reason_type == Undecodable::REASON_TYPE && kind.webhook.is_none();
     ours.then(|| read(bytes))
 }
 

@@ -121,14 +121,14 @@ pub(super) fn status() -> impl Strategy<Value = Status> {
     let last = (of(time()), of(any::<u16>()), of(text()));
     (whose, member::<Phase>(), any::<u32>(), of(next()), last).prop_map(
         |(
-            (id, config_id, (life, dispatch), updated_at),
+            (id, config_id, (replayed_from, dispatch), updated_at),
             phase,
             attempts,
             next,
             (last_attempt_at, last_status, last_error),
         )| {
             let pending = Status::pending(id, config_id, dispatch, updated_at);
-            Status { life, phase, attempts, next, last_attempt_at, last_status, last_error, ..pending }
+            Status { replayed_from, phase, attempts, next, last_attempt_at, last_status, last_error, ..pending }
         },
     )
 }

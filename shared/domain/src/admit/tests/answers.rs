@@ -1,4 +1,4 @@
-//! What each answer holds: times, permits, changes of state, causes.
+//! The contents of each answer: times, send plans, changes of state, causes.
 
 use super::*;
 use crate::entropy::Entropy;
@@ -33,7 +33,7 @@ fn a_plan_holds_the_lanes_timeout_and_the_last_attempt_the_full_one() {
     let seconds = |scene: Scene| plan(&scene).timeout.as_secs();
     assert_eq!(seconds(Scene::new().attempt(1, 5)), 5);
     assert_eq!(seconds(Scene::new().attempt(4, 5)), 5);
-    assert_eq!(seconds(Scene::new().attempt(5, 5)), 30, "nothing would follow it");
+    assert_eq!(seconds(Scene::new().attempt(5, 5)), 30, "no attempt follows the last one");
     assert_eq!(seconds(Scene::new().attempt(1, 1)), 30);
     assert_eq!(seconds(Scene::slow().attempt(1, 5)), 30);
 }
@@ -47,17 +47,17 @@ fn a_request_needs_its_timeout_and_the_margin() {
     ] {
         let with = |remaining| Scene { moment: Moment { remaining, ..scene.moment }, ..scene.clone() };
         assert_eq!(answer(&with(Some(needed))), "send");
-        assert_eq!(answer(&with(Some(needed.saturating_sub(Duration::from_nanos(1))))), "hand back: no time");
-        assert_eq!(answer(&with(Some(Duration::ZERO))), "hand back: no time");
-        assert_eq!(answer(&with(None)), "send", "nothing ends a server");
+        assert_eq!(answer(&with(Some(needed.saturating_sub(Duration::from_nanos(1))))), "redeliver: no time");
+        assert_eq!(answer(&with(Some(Duration::ZERO))), "redeliver: no time");
+        assert_eq!(answer(&with(None)), "send", "a server has no deadline");
     }
 }
 
 #[test]
-fn a_store_that_failed_may_be_told_to_be_trusted() {
+fn with_on_store_failure_open_an_unknown_circuit_counts_as_closed() {
     let mut scene = Scene::new();
     scene.facts.endpoint = None;
-    assert_eq!(answer(&scene), "hand back: store failed");
+    assert_eq!(answer(&scene), "redeliver: store failed");
     scene.policy.on_store_failure = OnStoreFailure::Open;
     assert_eq!(answer(&scene), "send");
     scene.facts.claim = ClaimFact::Unknown;
@@ -105,7 +105,7 @@ fn a_request_that_a_lost_store_may_have_forgotten_says_so() {
     assert_eq!(plan(&retry).cause, Cause::Takeover, "what the store does know comes first");
 }
 
-/// Whoever repeats a key after the loss makes the webhook anew, and the store does not know yet that it ended.
+/// A caller that repeats a key after the loss makes the webhook again, and the store does not know yet that it ended.
 #[test]
 fn what_has_a_key_is_doubted_until_every_status_is_back() {
     for (key, memory, replayed_from, doubtful) in [
@@ -123,12 +123,12 @@ fn what_has_a_key_is_doubted_until_every_status_is_back() {
 }
 
 #[test]
-fn an_attempt_that_was_handed_on_after_a_takeover_is_one_still() {
+fn an_attempt_that_was_deferred_after_a_takeover_is_still_one() {
     let mut scene = Scene::new().attempt(2, 5);
     scene.dispatch.taken_over = true;
     assert_eq!(plan(&scene).cause, Cause::Takeover);
     let failure = LastFailure { at: NOW, status: None, error: String::new() };
-    assert!(!scene.dispatch.next_attempt(NOW, failure).taken_over, "the next one is another");
+    assert!(!scene.dispatch.next_attempt(NOW, failure).taken_over, "the next attempt is no takeover");
     assert!(!scene.dispatch.replay(NOW).taken_over);
 }
 
@@ -136,13 +136,13 @@ fn an_attempt_that_was_handed_on_after_a_takeover_is_one_still() {
 fn a_store_that_is_not_rebuilt_decides_nothing() {
     let mut scene = Scene::new();
     scene.facts.memory = Memory::Lost;
-    assert_eq!(answer(&scene), "hand back: store failed");
+    assert_eq!(answer(&scene), "redeliver: store failed");
     scene.policy.on_store_failure = OnStoreFailure::Open;
-    assert_eq!(answer(&scene), "hand back: store failed", "it will know again, soon");
+    assert_eq!(answer(&scene), "redeliver: store failed", "the rebuild ends soon, so this holds for either setting");
 }
 
 #[test]
-fn cb_1_the_first_after_the_rest_is_the_probe() {
+fn cb_1_the_first_request_after_the_recovery_time_is_the_probe() {
     let opened = Circuit::Open { since: NOW.minus(Duration::from_mins(5)) };
     let half = Circuit::HalfOpen { successes: 1, probe_until: None };
     let lost = Circuit::HalfOpen { successes: 1, probe_until: Some(NOW) };
@@ -161,13 +161,13 @@ fn cb_1_the_first_after_the_rest_is_the_probe() {
             assert_eq!(transition(&scene), expected, "a probe's lease outlives its request");
             assert_eq!(plan(&scene).probes, Probes { circuit: true, cooldown: false });
             scene.endpoint().circuit = expected.circuit;
-            assert_eq!(answer(&scene), "defer circuit", "the rest waits for it");
+            assert_eq!(answer(&scene), "defer circuit", "all others wait for it");
         }
     }
 }
 
 #[test]
-fn rt_1_the_first_at_an_open_cooldown_is_the_probe() {
+fn rt_1_the_first_request_after_a_cooldown_is_its_probe() {
     let cooldown = Cooldown::new(NOW, later(60));
     let mut scene = Scene::new();
     scene.endpoint().cooldown = Some(cooldown);
@@ -176,7 +176,7 @@ fn rt_1_the_first_at_an_open_cooldown_is_the_probe() {
     assert_eq!(probed.cooldown, Some(Cooldown { probe_until: Some(later(10)), ..cooldown }));
     assert_eq!(plan(&scene).probes, Probes { circuit: false, cooldown: true });
     scene.endpoint().cooldown = probed.cooldown;
-    assert_eq!(answer(&scene), "defer cooldown", "the rest waits for it");
+    assert_eq!(answer(&scene), "defer cooldown", "all others wait for it");
     for open in [Cooldown { confirmed: true, ..cooldown }, Cooldown::new(at(0), NOW)] {
         scene.endpoint().cooldown = Some(open);
         assert_eq!((answer(&scene), plan(&scene).probes), ("send", Probes::default()));

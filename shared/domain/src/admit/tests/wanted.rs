@@ -1,4 +1,4 @@
-//! What each answer wants done, and in which order.
+//! The effects of each answer, and their order.
 
 use super::*;
 use crate::effect::{Leases, Settlement};
@@ -34,12 +34,12 @@ fn durable_first_hot_state_second_forgetting_last() {
             let effects = effects(&scene);
             assert_order(&effects);
             let expected: &[_] = match obstacle.answer.split(' ').next() {
-                Some("drop") => &["release"],
-                Some("divert") => &["publish to slow", "settle", "release"],
-                Some("hold") => &["publish waiting", "hold", "settle", "release"],
-                Some("hand") => &["release", "unclaim"],
-                Some(_) if obstacle.answer == "defer claimed" => &["publish waiting", "schedule", "release"],
-                _ => &["publish waiting", "schedule", "settle", "release"],
+                Some("drop") => &["give back"],
+                Some("divert") => &["publish to slow", "settle", "give back"],
+                Some("hold") => &["publish waiting", "hold", "settle", "give back"],
+                Some("redeliver:") => &["give back", "unclaim"],
+                Some(_) if obstacle.answer == "defer claimed" => &["publish waiting", "schedule", "give back"],
+                _ => &["publish waiting", "schedule", "settle", "give back"],
             };
             assert_eq!(words(&effects), expected, "{}", obstacle.answer);
         }
@@ -105,7 +105,7 @@ fn a_diverted_dispatch_is_handed_to_the_slow_lane_at_once() {
 
 /// CL-1: a takeover that makes no request is not forgotten, whatever the attempt has to wait for.
 #[test]
-fn an_attempt_that_was_taken_over_is_handed_on_as_such() {
+fn an_attempt_that_was_taken_over_stays_one_in_its_next_dispatch() {
     let taken = |takeover| ClaimFact::Taken { fence: FENCE, takeover };
     for (claim, before, after) in [
         (taken(false), false, false),
@@ -125,10 +125,10 @@ fn an_attempt_that_was_taken_over_is_handed_on_as_such() {
     }
 }
 
-/// CL-1: who hands back what it took over lets the claim run out, so that the next owner takes it over too.
+/// CL-1: the claim of a takeover that makes no request runs out, so that the next holder takes the dispatch over too.
 #[test]
 fn a_claim_that_was_taken_over_is_not_given_back() {
-    for (takeover, expected) in [(false, &["release", "unclaim"][..]), (true, &["release"])] {
+    for (takeover, expected) in [(false, &["give back", "unclaim"][..]), (true, &["give back"])] {
         let mut scene = with(Scene::new(), NO_TIME.put);
         scene.facts.claim = ClaimFact::Taken { fence: FENCE, takeover };
         assert_eq!(words(&effects(&scene)), expected);
@@ -136,15 +136,15 @@ fn a_claim_that_was_taken_over_is_not_given_back() {
 }
 
 #[test]
-fn what_could_not_be_done_gives_back_what_it_took() {
+fn a_fault_before_the_first_effect_gives_back_what_acquire_took() {
     for (scene, obstacles) in lanes() {
         for obstacle in obstacles {
             let scene = with(scene.clone(), obstacle.put);
             let expected: &[_] = match obstacle.answer.split(' ').next() {
                 Some("drop") => &[],
-                Some("divert") => &["release"],
-                Some(_) if obstacle.answer == "defer claimed" => &["release"],
-                _ => &["release", "unclaim"],
+                Some("divert") => &["give back"],
+                Some(_) if obstacle.answer == "defer claimed" => &["give back"],
+                _ => &["give back", "unclaim"],
             };
             assert_eq!(
                 words(&compensate(&scene.situation(), &admit(&scene.situation()))),
@@ -157,7 +157,7 @@ fn what_could_not_be_done_gives_back_what_it_took() {
 }
 
 #[test]
-fn cl_1_what_somebody_else_holds_comes_back_as_it_is() {
+fn cl_1_a_dispatch_that_another_holder_claims_comes_back_as_the_same_dispatch() {
     for (scene, lane) in [(Scene::new(), Lane::Fast), (Scene::slow(), Lane::Slow)] {
         let scene = with(scene, CLAIM_TO_CIRCUIT[1].put);
         let waiting = waiting(&effects(&scene));
@@ -169,10 +169,10 @@ fn cl_1_what_somebody_else_holds_comes_back_as_it_is() {
 fn a_duplicate_repeats_what_a_crash_may_have_cut_off() {
     let next = Some(Next { due: later(20), attempt: 2 });
     for (terminal, next, waited, expected) in [
-        (false, None, true, &["release"][..]),
-        (false, next, false, &["release", "schedule"]),
-        (true, None, false, &["release"]),
-        (true, None, true, &["release", "publish tombstone"]),
+        (false, None, true, &["give back"][..]),
+        (false, next, false, &["give back", "schedule"]),
+        (true, None, false, &["give back"]),
+        (true, None, true, &["give back", "publish tombstone"]),
     ] {
         let mut scene = Scene::new();
         (scene.facts.claim, scene.dispatch.waited) = (ClaimFact::Settled(Duplicate { terminal, next }), waited);
@@ -214,7 +214,7 @@ fn ln_1_exactly_what_was_taken_is_given_back() {
 fn without_a_claim_there_is_no_fence_and_nothing_to_give_back() {
     let mut scene = with(Scene::new(), NO_TIME.put);
     scene.facts.claim = ClaimFact::Unknown;
-    assert_eq!(words(&effects(&scene)), ["release"]);
+    assert_eq!(words(&effects(&scene)), ["give back"]);
     (FAST_CROWD[0].put)(&mut scene);
     assert_eq!(settlement(&effects(&scene)).fence, None);
 }

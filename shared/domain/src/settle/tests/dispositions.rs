@@ -1,4 +1,4 @@
-//! What becomes of the webhook, and when.
+//! The disposition of the webhook for each outcome, and its time.
 
 use super::*;
 use crate::cooldown::RETRY_AFTER_MAX;
@@ -31,7 +31,7 @@ fn every_status_has_a_disposition() {
 }
 
 #[test]
-fn a_webhook_may_wish_a_status_retried_but_not_a_success() {
+fn a_webhook_can_have_any_status_retried_but_a_success() {
     for status in 100..=599 {
         let mut scene = Scene::new();
         scene.webhook().retry_on_status = vec![status];
@@ -80,9 +80,9 @@ fn a_failed_circuit_probe_is_repeated_when_the_circuit_recovers() {
         panic!("not retried")
     };
     assert!(at > recovers_at, "the backoff is longer");
-    let rested = Request::new(Scene::new(), resting(503, Duration::from_secs(20))).probing(probes);
+    let rested = Request::new(Scene::new(), asking(503, Duration::from_secs(20))).probing(probes);
     let Disposition::Retried(at) = rested.disposition() else { panic!("not retried") };
-    assert!(at < recovers_at, "who asks for rest is not broken");
+    assert!(at < recovers_at, "an endpoint that sends Retry-After has not failed");
 }
 
 fn any_outcome() -> impl Strategy<Value = Outcome> {
@@ -97,7 +97,7 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
     ]
 }
 
-/// The dispatches that follow, wherever they stand.
+/// The dispatches that follow: published, or in a snapshot.
 fn following(effects: &[Effect]) -> Vec<(u64, u32)> {
     let dispatch = |effect: &Effect| {
         let (Effect::Publish(Record::Dispatch(_, dispatch) | Record::Waiting(Waiting { dispatch, .. }))
@@ -119,7 +119,7 @@ proptest! {
         let mut scene = Scene::new().attempt(attempt, 20);
         scene.moment.entropy = Entropy::new(bits);
         scene.policy.release = ReleasePolicy::new(1.5, cohorts).unwrap();
-        let request = Request::new(scene.clone(), resting(RETRYABLE[pick], asked));
+        let request = Request::new(scene.clone(), asking(RETRYABLE[pick], asked));
         let cooldown = scene.policy.release.cooldown(asked, request.ended_at);
         prop_assert_eq!(request.finished().report().cooldown, Some(cooldown));
         let Disposition::Retried(at) = request.disposition() else { panic!("not retried") };
@@ -148,7 +148,7 @@ proptest! {
         let Settled { disposition, effects } = Request::new(scene.clone(), outcome).settle();
         let terminal = matches!(disposition, Disposition::Delivered | Disposition::DeadLettered(_));
         let following = following(&effects);
-        prop_assert_eq!(following.is_empty(), terminal, "DL-1: what is not over goes on");
+        prop_assert_eq!(following.is_empty(), terminal, "DL-1: a webhook that has not ended has a next dispatch");
         prop_assert!(terminal || attempt < max);
         for (number, next) in following {
             prop_assert_eq!((number, next), (scene.dispatch.number + 1, attempt + 1));

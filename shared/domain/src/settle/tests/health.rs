@@ -6,7 +6,7 @@ use crate::lane::LanePolicy;
 const GOOD: Tally = Tally { failures: 0, successes: 1, slow: 0 };
 const BAD: Tally = Tally { failures: 1, successes: 0, slow: 0 };
 const NEUTRAL: Tally = Tally { failures: 0, successes: 0, slow: 0 };
-const REST: Duration = Duration::from_mins(1);
+const ASKED: Duration = Duration::from_mins(1);
 
 fn tally(scene: Scene, outcome: Outcome) -> Tally {
     Request::new(scene, outcome).finished().report().tally
@@ -23,15 +23,15 @@ fn what_counts_for_and_against_the_circuit() {
         (answered(404), GOOD),
         (answered(410), GOOD),
         (answered(422), GOOD),
-        (resting(404, REST), GOOD),
+        (asking(404, ASKED), GOOD),
         (answered(408), BAD),
         (answered(429), BAD),
         (answered(500), BAD),
         (answered(503), BAD),
-        (resting(408, REST), NEUTRAL),
-        (resting(429, REST), NEUTRAL),
-        (resting(429, Duration::ZERO), NEUTRAL),
-        (resting(503, REST), NEUTRAL),
+        (asking(408, ASKED), NEUTRAL),
+        (asking(429, ASKED), NEUTRAL),
+        (asking(429, Duration::ZERO), NEUTRAL),
+        (asking(503, ASKED), NEUTRAL),
         (failed(FailureKind::Dns), BAD),
         (failed(FailureKind::Connect), BAD),
         (failed(FailureKind::Tls), BAD),
@@ -57,11 +57,11 @@ fn a_callers_payload_counts_for_the_endpoint_whatever_the_status() {
 fn the_fast_lanes_timeout_is_slow_and_the_full_one_is_bad() {
     let timeout = || failed(FailureKind::Timeout);
     let slow = Tally { slow: 1, ..NEUTRAL };
-    assert_eq!(tally(Scene::new(), timeout()), slow, "it was merely cut short");
+    assert_eq!(tally(Scene::new(), timeout()), slow, "the short timeout cut it off");
     assert_eq!(tally(Scene::slow(), timeout()), BAD);
     assert_eq!(tally(Scene::new().attempt(5, 5), timeout()), BAD, "the last attempt had the full time");
     let mut equal = Scene::new();
-    equal.policy.lanes = LanePolicy::new(REST, REST, 1.0).unwrap();
+    equal.policy.lanes = LanePolicy::new(ASKED, ASKED, 1.0).unwrap();
     assert_eq!(tally(equal, timeout()), BAD);
 }
 
@@ -85,15 +85,15 @@ fn a_clock_that_went_back_makes_no_negative_time() {
 }
 
 #[test]
-fn only_who_is_retried_sets_a_cooldown() {
+fn only_an_answer_that_is_retried_sets_a_cooldown() {
     let cooldown = |scene: Scene, outcome| Request::new(scene, outcome).finished().report().cooldown;
     for status in [200, 204, 301, 400, 404, 410, 413] {
-        assert_eq!(cooldown(Scene::new(), resting(status, REST)), None, "{status}");
+        assert_eq!(cooldown(Scene::new(), asking(status, ASKED)), None, "{status}");
     }
     for scene in [Scene::new(), Scene::slow(), Scene::new().attempt(5, 5)] {
-        let ends_at = Request::new(scene.clone(), answered(503)).ended_at.plus(REST);
-        let expected = Cooldown::new(ends_at, ends_at.plus(REST / 2));
-        assert_eq!(cooldown(scene.clone(), resting(503, REST)), Some(expected), "the last attempt's counts too");
+        let ends_at = Request::new(scene.clone(), answered(503)).ended_at.plus(ASKED);
+        let expected = Cooldown::new(ends_at, ends_at.plus(ASKED / 2));
+        assert_eq!(cooldown(scene.clone(), asking(503, ASKED)), Some(expected), "the last attempt's counts too");
         assert_eq!(cooldown(scene, answered(503)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What each disposition wants done, in which order, and what the records say.
+//! The effects of each disposition, their order, and what the records say.
 
 use super::*;
 use crate::dead_letter::{DeadLetter, DeadLetterEntry};
@@ -46,13 +46,13 @@ fn effects(outcome: Outcome) -> Vec<Effect> {
 
 #[test]
 fn durable_first_hot_state_second_forgetting_last() {
-    let end = ["publish result", "settle", "report", "release"];
-    let dead = ["publish dead letter", "publish result", "index", "settle", "report", "release"];
+    let end = ["publish result", "settle", "report", "give back"];
+    let dead = ["publish dead letter", "publish result", "index", "settle", "report", "give back"];
     for outcome in outcomes() {
         let request = Request::new(Scene::new(), outcome.clone());
         let expected = match code(request.disposition()) {
             "delivered" => end.to_vec(),
-            "retried" => vec!["publish result", "publish waiting", "schedule", "settle", "report", "release"],
+            "retried" => vec!["publish result", "publish waiting", "schedule", "settle", "report", "give back"],
             "moved" => [&["publish to slow"][..], &end].concat(),
             "gone" => [&dead[..], &["publish setting", "decide"]].concat(),
             _ => dead.to_vec(),
@@ -88,13 +88,18 @@ fn each_step_of_an_end_is_done_before_the_next() {
         let mut scene = Scene::new();
         scene.dispatch.waited = true;
         for effect in Request::new(scene, outcome).settle().effects {
-            assert_eq!(effect.stands_alone(), alone.contains(&word(&effect)), "{}", word(&effect));
+            assert_eq!(
+                effect.trip() == crate::effect::Trip::Alone,
+                alone.contains(&word(&effect)),
+                "{}",
+                word(&effect)
+            );
         }
     }
 }
 
 #[test]
-fn each_request_is_told_once_and_settled_with_its_fence() {
+fn each_request_has_one_result_and_is_settled_with_its_fence() {
     for outcome in outcomes() {
         let mut scene = Scene::new().attempt(3, 5);
         scene.dispatch.number = 9;
@@ -130,11 +135,11 @@ fn a_result_says_how_far_its_dispatch_came() {
 #[test]
 fn the_result_of_a_moved_dispatch_does_not_claim_that_it_is_settled() {
     let effects = effects(failed(FailureKind::Timeout));
-    let told = &result(&effects).status;
+    let status = &result(&effects).status;
     assert_eq!(
-        (told.dispatch, told.phase, told.settled()),
+        (status.dispatch, status.phase, status.settled()),
         (1, Phase::Delivering, 0),
-        "the record may survive alone"
+        "the result may survive a crash alone"
     );
     let settled = &settlement(&effects).status;
     assert_eq!((settled.dispatch, settled.phase, settled.settled()), (2, Phase::Pending, 1));
@@ -155,9 +160,9 @@ fn a_retry_waits_with_its_reason_and_its_endpoints_cooldown() {
     assert_eq!((waits.dispatch.number, waits.dispatch.attempt), (2, 2));
     let failure = waits.dispatch.last_failure.clone().unwrap();
     assert_eq!((failure.status, failure.error.as_str()), (Some(500), "the endpoint answered 500"));
-    assert_eq!(waits.cooldown, Some(known.settled()), "the cooldown as last seen");
+    assert_eq!(waits.cooldown, Some(known.settled()), "the cooldown that acquire read");
     assert_eq!(settlement(&request.settle().effects).status.next, Some(Next { due: at, attempt: 2 }));
-    let rested = Request::new(scene, resting(503, Duration::from_mins(1)));
+    let rested = Request::new(scene, asking(503, Duration::from_mins(1)));
     let asked = rested.finished().report().cooldown;
     assert!(
         asked.is_some_and(|cooldown| waiting(&rested.settle().effects).cooldown == Some(cooldown)),
@@ -224,7 +229,7 @@ fn a_410_disables_the_endpoint_for_its_tenant() {
 }
 
 #[test]
-fn cl_1_what_another_setting_settled_is_not_given_up() {
+fn cl_1_what_another_holder_settled_is_not_dead_lettered() {
     let mut scene = Scene::new().attempt(5, 5);
     scene.dispatch.number = 7;
     let request = Request::new(scene, answered(500));
@@ -235,8 +240,8 @@ fn cl_1_what_another_setting_settled_is_not_given_up() {
     {
         let settled = left(phase, dispatch).expect("it was settled");
         assert_eq!(code(settled.disposition), "superseded");
-        assert_eq!(words(&settled.effects), ["publish result", "report", "release"], "{phase:?} {dispatch}");
-        assert!(!result(&settled.effects).status.phase.is_settled(), "that is not its to say");
+        assert_eq!(words(&settled.effects), ["publish result", "report", "give back"], "{phase:?} {dispatch}");
+        assert!(!result(&settled.effects).status.phase.is_settled(), "another holder decided how it ended");
     }
     for (phase, dispatch) in [(Phase::Pending, 7), (Phase::Delivering, 7), (Phase::Waiting, 6), (Phase::Dead, 7)] {
         assert_eq!(left(phase, dispatch), None, "{phase:?} {dispatch}");
@@ -265,14 +270,14 @@ fn a_dead_letter_keeps_the_answers_body_only_where_it_may() {
         let settled = Request::new(scene, Outcome::Answered(answer)).settle();
         let dead_letter = settled.effects.into_iter().find_map(|effect| match effect {
             Effect::Publish(Record::DeadLetter(dead_letter)) => Some(dead_letter),
-            Effect::Publish(_) | Effect::Write(_) => None,
+            Effect::Publish(_) | Effect::Write(_) | Effect::Change(_) | Effect::Forget(_) => None,
         });
         assert_eq!(dead_letter.unwrap().response_body.is_some(), kept);
     }
 }
 
 #[test]
-fn a_key_that_is_missing_costs_no_attempt_and_gives_nothing_up() {
+fn a_missing_key_costs_no_attempt_and_dead_letters_nothing() {
     for scene in [Scene::new(), Scene::new().attempt(5, 5)] {
         let attempt = scene.situation().dispatch.attempt;
         let effects = Request::new(scene, failed(FailureKind::Sealed)).settle().effects;
