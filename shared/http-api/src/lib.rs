@@ -12,7 +12,10 @@ mod bodies;
 mod extract;
 mod problem;
 mod query;
+mod requests;
 mod routes;
+mod time;
+mod validation;
 
 pub use api::{Api, ApiLimits, Health};
 pub use auth::{ApiKey, Auth, KeyError};

@@ -1,9 +1,9 @@
 //! The requests that were made for a webhook.
 
+use crate::time;
 use domain::{Attempt, Cause, WebhookId};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 /// The last requests made for a webhook, at most 20.
 #[derive(Debug, Serialize, ToSchema)]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::time;
 use delivery::dead_letters::Listed;
 use domain::{DeadLetter, WebhookId};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 /// A page of dead letters.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,10 +1,10 @@
 //! Endpoints: what receivers told, and what owners decided.
 
+use crate::time;
 use delivery::ports::endpoints::{EndpointView, SettingView};
 use domain::{Circuit, Cooldown, CooldownAnswer, EndpointHash, EndpointSetting, EndpointState, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 /// A page of endpoints.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,10 +1,10 @@
 //! Health.
 
+use crate::time;
 use delivery::ports::recovery::Epoch;
 use domain::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 /// How howk's parts are.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,9 +1,9 @@
 //! Accepted webhooks and their status.
 
+use crate::time;
 use domain::{Phase, Status, WebhookId};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 use crate::problem::Problem;
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
-use crate::problem::{FieldProblem, PROBLEM_JSON, Problem};
+use crate::problem::{PROBLEM_JSON, Problem};
+use crate::validation::ValidationError;
 
 type Responses = BTreeMap<String, RefOr<Response>>;
 
@@ -61,6 +62,6 @@ fn problems(listed: &[(&str, &str)]) -> Responses {
 pub(super) fn schemas() -> Vec<(String, RefOr<utoipa::openapi::schema::Schema>)> {
     vec![
         (Problem::name().into_owned(), Problem::schema()),
-        (FieldProblem::name().into_owned(), FieldProblem::schema()),
+        (ValidationError::name().into_owned(), ValidationError::schema()),
     ]
 }

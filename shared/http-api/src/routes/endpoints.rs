@@ -9,18 +9,17 @@ use axum::response::Response;
 use domain::{Endpoint, EndpointHash, EndpointSetting};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::http::ValidationError;
-use wire::http::decision;
 
 use super::documented;
 use crate::answer::json;
 use crate::api::Api;
 use crate::auth::Caller;
 use crate::bodies::endpoint::{Decided, EndpointItem, EndpointPage, setting_name};
-use crate::bodies::request;
 use crate::extract::{InPath, Param, Whole};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::requests::decision::{self, Decider};
+use crate::validation::ValidationError;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(decide))
@@ -134,7 +133,7 @@ async fn known(api: &Api, hash: EndpointHash, url: Option<String>) -> Result<End
         ("hash" = String, Path, description = "The endpoint's hash"),
         ("decision" = String, Path, description = "pause, resume, disable or enable")
     ),
-    request_body = request::Decider,
+    request_body = Decider<'static>,
     responses(
         (status = 200, body = Decided, description = "It holds from now on."),
         documented::Writes,

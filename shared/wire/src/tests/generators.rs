@@ -14,7 +14,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::code::Code;
-use crate::time::LATEST_MS;
 
 pub(super) fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -26,7 +25,7 @@ pub(super) fn text() -> impl Strategy<Value = String> {
 }
 
 pub(super) fn time() -> impl Strategy<Value = Timestamp> {
-    (0..=LATEST_MS).prop_map(Timestamp::from_ms)
+    (0..=Timestamp::RFC3339_MAX.as_ms()).prop_map(Timestamp::from_ms)
 }
 
 pub(super) fn member<C: Code + std::fmt::Debug>() -> impl Strategy<Value = C> {
