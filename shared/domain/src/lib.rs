@@ -34,6 +34,7 @@ mod status;
 mod tally;
 mod time;
 mod trace;
+mod wait_reason;
 mod webhook;
 
 pub use admit::{Admission, Probes, Redeliver, SendPlan, admit, admit_effects, compensate};

@@ -118,16 +118,19 @@ pub(super) fn next() -> impl Strategy<Value = Next> {
 pub(super) fn status() -> impl Strategy<Value = Status> {
     let whose = (id(), config(), (any::<u64>(), any::<u64>()), time());
     let last = (of(time()), of(any::<u16>()), of(text()));
-    (whose, member::<Phase>(), any::<u32>(), of(next()), last).prop_map(
+    let why = (of(member::<WaitReason>()), of(member::<ReasonType>()));
+    (whose, member::<Phase>(), any::<u32>(), of(next()), last, why).prop_map(
         |(
             (id, config_id, (life, dispatch), updated_at),
             phase,
             attempts,
             next,
             (last_attempt_at, last_status, last_error),
+            (waiting_for, reason_type),
         )| {
             let pending = Status::pending(id, config_id, dispatch, updated_at);
-            Status { life, phase, attempts, next, last_attempt_at, last_status, last_error, ..pending }
+            let why = Status { waiting_for, reason_type, ..pending };
+            Status { life, phase, attempts, next, last_attempt_at, last_status, last_error, ..why }
         },
     )
 }

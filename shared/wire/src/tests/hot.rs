@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use domain::{
     Bucket, Circuit, ClaimHolder, ClaimState, DeadLetterEntry, EndpointSetting, EndpointState, Fence, Phase,
-    Position, ReasonType, Tally, Timestamp, Tokens,
+    Position, ReasonType, Tally, Timestamp, Tokens, WaitReason,
 };
 use proptest::collection::btree_map;
 use proptest::option::of;
@@ -113,6 +113,7 @@ fn st_1_ranks_are_the_order_of_life() {
     let ranks: Vec<_> = Phase::ALL.iter().map(|phase| hot::status::rank(*phase)).collect();
     assert_eq!(ranks, [0, 1, 2, 3, 4, 5]);
     assert!(Phase::ALL.is_sorted(), "the list is in the order that merging goes by");
+    assert!(WaitReason::ALL.is_sorted() && ReasonType::ALL.is_sorted(), "and so are the lists of reasons");
 }
 
 #[test]
@@ -127,6 +128,9 @@ fn a_broken_line_is_named() {
         (hot::claim::decode("1 2 0 9 - - - -").err(), "claim: half of what follows is missing"),
         (hot::attempt::decode("1 2 first 3 4 200 oops").err(), "attempt: the text does not begin with +"),
         (hot::status::decode(&samples::id(), "0 0 1 6 0").err(), "status: unknown phase"),
+        (hot::status::decode(&samples::id(), "0 0 1 - 0").err(), "status: unknown phase"),
+        (hot::status::decode(&samples::id(), "0 0 1 2 0 - - - - 99 - 5 c -").err(), "status: unknown reason"),
+        (hot::status::decode(&samples::id(), "0 0 1 4 0 - - - - - 99 5 c -").err(), "status: unknown reason_type"),
     ];
     for (found, told) in cases {
         assert_eq!(found.map(|error| error.to_string()).as_deref(), Some(told));

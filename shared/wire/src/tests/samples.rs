@@ -102,6 +102,7 @@ pub(super) fn status() -> Status {
         phase: Phase::Waiting,
         attempts: 3,
         next: Some(Next { due: later(90_000), attempt: 4 }),
+        waiting_for: Some(WaitReason::Retry),
         last_attempt_at: Some(later(30_150)),
         last_status: Some(503),
         last_error: Some("the endpoint answered 503".to_owned()),
@@ -168,7 +169,9 @@ pub(super) fn result() -> DeliveryResult {
 pub(super) fn records() -> Vec<(&'static str, Record)> {
     let held = Waiting { reason: WaitReason::Paused, cooldown: None, ..waiting() };
     let delivered = Attempt { status: Some(200), error: None, ..attempt() };
-    let done = Status { phase: Phase::Delivered, next: None, last_error: None, last_status: Some(200), ..status() };
+    let ended = Status { next: None, waiting_for: None, ..status() };
+    let done = Status { phase: Phase::Delivered, last_error: None, last_status: Some(200), ..ended.clone() };
+    let dead = Status { phase: Phase::Dead, reason_type: Some(ReasonType::Exhausted), ..ended };
     vec![
         ("pending", Record::Dispatch(Lane::Fast, dispatch())),
         ("pending-bare-binary", Record::Dispatch(Lane::Fast, bare_dispatch())),
@@ -176,6 +179,7 @@ pub(super) fn records() -> Vec<(&'static str, Record)> {
         ("slow", Record::Dispatch(Lane::Slow, Dispatch { taken_over: true, ..dispatch().again(later(60_000)) })),
         ("result-retry", Record::Result(result())),
         ("result-delivered", Record::Result(DeliveryResult { attempt: delivered, status: done, ..result() })),
+        ("result-dead", Record::Result(DeliveryResult { status: dead, ..result() })),
         ("dead-letter", Record::DeadLetter(dead_letter())),
         ("undecodable", Record::Undecodable(undecodable())),
         ("state-waiting", Record::Waiting(waiting())),
