@@ -11,6 +11,7 @@ mod intake;
 mod invocations;
 mod lanes;
 mod losses;
+mod reasons;
 mod recovery;
 mod redeliveries;
 mod retries;
