@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, Cooldown, DeadLetter, DeliveryResult, Dispatch, Endpoint, EndpointSetting, Lane,
-    LastFailure, Next, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
-    SettingDecision, Status, Timestamp, TraceParent, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, Cooldown, DeadLetter, DeliveryResult, Dispatch, Endpoint, EndpointSetting, Epoch, Lane,
+    LastFailure, Next, Payload, PayloadKind, Phase, Position, ReasonType, RebuildCursor, RebuildScope, Record,
+    Sealed, SealedHeader, SettingDecision, Status, Timestamp, TraceParent, Undecodable, WaitReason, Waiting, Webhook,
+    WebhookId,
 };
 
 pub(super) const NOON: Timestamp = Timestamp::from_ms(1_769_860_800_000);
@@ -108,6 +109,15 @@ pub(super) fn status() -> Status {
         last_error: Some("the endpoint answered 503".to_owned()),
         ..Status::pending(id(), config(), 4, later(30_152))
     }
+}
+
+pub(super) fn epoch() -> Epoch {
+    Epoch { number: 3, completed_at: later(5_000), replayed: 100_000, statuses_pending: true }
+}
+
+pub(super) fn rebuild_cursor() -> RebuildCursor {
+    let (offsets, ends) = (vec![7, 0], vec![9, 12]);
+    RebuildCursor { phase: 1, offsets, ends, replayed: 42, scope: RebuildScope::Waiting, begun_at: later(0) }
 }
 
 pub(super) fn cooldown() -> Cooldown {
