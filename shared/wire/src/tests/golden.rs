@@ -10,7 +10,10 @@ use domain::{
 
 use super::records::{raw, refs};
 use super::samples;
-use crate::lambda::{BatchResponse, EventPartition, KafkaEvent, Scheduled};
+use crate::lambda::{
+    BatchResponse, EventPartition, InitErrorReport, KafkaEvent, RebuildAnswer, RebuildProgress, ScheduleAnswer,
+    Scheduled,
+};
 use crate::{hot, record};
 
 fn path(name: &str) -> PathBuf {
@@ -70,13 +73,34 @@ fn keys_and_headers_do_not_drift() {
 }
 
 #[test]
-fn what_lambda_is_answered_does_not_drift() {
+fn answers_to_lambda_do_not_drift() {
     let failed = [Position { partition: 0, offset: 41 }, Position { partition: 12, offset: 9_007_199_254_740_993 }];
     let json = |response: &BatchResponse| serde_json::to_string(response).unwrap();
     check([
         complaint("lambda-batch-response.json", &json(&BatchResponse::failed("howk.pending", &failed))),
         complaint("lambda-batch-response-empty.json", &json(&BatchResponse::default())),
+        complaint("lambda-answers.txt", &scheduled_answers().join("\n")),
+        complaint(
+            "lambda-init-error.json",
+            &String::from_utf8(InitErrorReport::new("howk.settings", "1 mistake: \"x\"").encode()).unwrap(),
+        ),
     ]);
+}
+
+/// The answers of the scheduler and the reconciler, one a line.
+fn scheduled_answers() -> Vec<String> {
+    let progress = RebuildProgress { phases: 1, replayed: 42, waiting: 7, fingerprint: None };
+    let done = RebuildProgress { phases: 3, fingerprint: Some("00ff".to_owned()), ..progress.clone() };
+    let rebuilds = [
+        RebuildAnswer::UpToDate,
+        RebuildAnswer::Busy,
+        RebuildAnswer::Swept { replayed: 42, waiting: 7 },
+        RebuildAnswer::Unfinished(progress),
+        RebuildAnswer::Done(done),
+    ];
+    let scheduled = serde_json::to_string(&ScheduleAnswer { released: 3, faults: 1 }).unwrap();
+    let rebuilt = rebuilds.iter().map(|answer| serde_json::to_string(answer).unwrap());
+    [scheduled].into_iter().chain(rebuilt).collect()
 }
 
 #[test]
