@@ -1,7 +1,7 @@
 //! Problem documents (RFC 9457): every error that a caller sees.
 //!
-//! `type` is stable and made for programs; `detail` is made for people. No text shows a secret, a header's value or
-//! what is inside a fault (SE-1): faults are logged where they are turned into a document.
+//! `type` is stable, for programs; `detail` is for people. No text shows a secret, a header's value or the causes of a
+//! fault (SE-1): a fault is logged where it is turned into a document.
 
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
@@ -158,7 +158,7 @@ impl From<Fault> for Problem {
         match fault.kind {
             FaultKind::OverLimit => Self {
                 retry_after_s: Some(1),
-                ..unavailable.detailed("too much is under way: nothing was accepted, repeat the request")
+                ..unavailable.detailed("too many requests are under way: nothing was accepted, repeat the request")
             },
             FaultKind::Transient => Self {
                 retry_after_s: Some(5),
@@ -166,7 +166,7 @@ impl From<Fault> for Problem {
             },
             FaultKind::Permanent => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "urn:howk:problem:internal", "Internal error")
-                    .detailed("the request was understood and could not be served; operators find out why in the log")
+                    .detailed("the request could not be served; the log of howk says why")
             }
         }
     }

@@ -24,7 +24,7 @@ impl Accepted {
     }
 }
 
-/// What became of the webhooks of a batch.
+/// The answer to a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchAnswer {
     /// One answer per webhook, in the order of the request.
@@ -35,7 +35,7 @@ pub(crate) struct BatchAnswer {
     pub(crate) failed: usize,
 }
 
-/// What became of one webhook of a batch: an id and a status, or an error.
+/// The answer to one webhook of a batch: an id and a status, or an error.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchItem {
     /// Its place in the request, from 0.
@@ -76,7 +76,7 @@ pub(crate) struct BatchRefused {
     pub(crate) answer: BatchAnswer,
 }
 
-/// What is known of a webhook.
+/// The status of a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookStatus {
     /// Its id.

@@ -1,4 +1,4 @@
-//! Dead letters: list them, replay one, replay those that a filter admits.
+//! Dead letters: list them, replay one, replay those that match a filter.
 
 use std::sync::Arc;
 
@@ -35,14 +35,14 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
         ("config_id" = Option<String>, Query, description = "Of this config id"),
         ("endpoint" = Option<String>, Query, description = "Of this endpoint: its hash or its URL"),
         ("reason_type" = Option<String>, Query,
-            description = "exhausted, unrecoverable, gone, address_refused or undecodable"),
+            description = "exhausted, unrecoverable, gone or address_refused"),
         ("since" = Option<String>, Query, description = "Given up at or after this RFC 3339 time"),
         ("until" = Option<String>, Query, description = "Given up before this RFC 3339 time"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 200,
             description = "The length of a page, 50 by default"),
         ("cursor" = Option<String>, Query, description = "The next_cursor of the page before")
     ),
-    responses((status = 200, body = DeadLetterPage, description = "A page of them, the newest first."), documented::Reads)
+    responses((status = 200, body = DeadLetterPage, description = "A page of them, the oldest first."), documented::Reads)
 )]
 async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     let (filter, limit, after) = page(&Query::read(query.as_deref(), &PARAMETERS)?)?;
@@ -61,7 +61,7 @@ async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQ
     post, path = "/deadletters/{webhook_id}/replay", tag = "dead letters",
     params(("webhook_id" = String, Path, description = "The webhook's id")),
     responses(
-        (status = 202, body = ReplayedOne, description = "It begins anew."),
+        (status = 202, body = ReplayedOne, description = "It is accepted again, as a new life of the webhook."),
         documented::Reads,
         (status = 404, body = Problem, content_type = "application/problem+json",
             description = "There is no such dead letter (any more)."),
@@ -88,11 +88,11 @@ async fn replay(
     }
 }
 
-/// Replays every dead letter that a filter admits, each once. Calling again after an error replays the rest.
+/// Replays every dead letter that matches a filter, each once. Calling again after an error replays the rest.
 #[utoipa::path(
     post, path = "/deadletters/replay", tag = "dead letters",
     request_body = ReplayFilter<'static>,
-    responses((status = 202, body = ReplayedMany, description = "They begin anew."), documented::Writes)
+    responses((status = 202, body = ReplayedMany, description = "They are accepted again, each as a new life of its webhook."), documented::Writes)
 )]
 async fn replay_matching(
     State(api): State<Arc<Api>>,

@@ -31,7 +31,7 @@ impl IntoResponses for Reads {
         responses.extend(problems(&[
             ("422", "A parameter breaks a rule; errors names it."),
             ("500", "An internal error."),
-            ("503", "Temporarily unavailable; Retry-After tells when to repeat."),
+            ("503", "Temporarily unavailable; Retry-After says when to repeat the request."),
         ]));
         responses
     }
@@ -41,7 +41,7 @@ impl IntoResponses for Writes {
     fn responses() -> Responses {
         let mut responses = Reads::responses();
         responses.extend(problems(&[
-            ("400", "The body is not JSON; detail tells where."),
+            ("400", "The body is not JSON; detail says where."),
             ("413", "The body is too large."),
             ("422", "Fields break rules; errors names all of them."),
         ]));

@@ -1,4 +1,4 @@
-//! Enqueue, one webhook or a batch; and what became of a webhook.
+//! Enqueue, one webhook or a batch; the status and the attempts of a webhook.
 
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ fn miscounted(wanted: usize, got: usize) -> Problem {
     Problem::from(delivery::Fault::new(delivery::FaultKind::Permanent, context))
 }
 
-/// What is known of a webhook.
+/// The status of a webhook.
 #[utoipa::path(
     get, path = "/webhooks/{webhook_id}/status", tag = "webhooks",
     params(("webhook_id" = String, Path, description = "The id that enqueue answered with")),

@@ -1,4 +1,4 @@
-//! A status: field of `{wh:<id>}`, whose key says the webhook's id.
+//! A status: field of `{wh:<id>}`, whose key names the webhook's id.
 //!
 //! Shape: `replayed_from ended dispatch phase attempts due attempt last_attempt_at last_status waiting_for reason_type
 //! updated_at config_id last_error`, where due and attempt are those of the next dispatch. Ended is 1 in a terminal phase.

@@ -1,4 +1,5 @@
-//! The bytes that were promised, in `golden/`: a file per record value, one for keys and headers, one for hot lines.
+//! The bytes that were promised, in `golden/`: a file per record value, one for keys and headers, one for the lines of the
+//! hot state, and the events and answers of Lambda.
 
 use std::fs;
 use std::path::PathBuf;

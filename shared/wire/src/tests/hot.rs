@@ -178,7 +178,7 @@ fn a_broken_line_is_named() {
         (hot::status::decode(&samples::id(), "0 0 1 2 0 - - - - 99 - 5 c -").err(), "status: unknown reason"),
         (hot::status::decode(&samples::id(), "0 0 1 4 0 - - - - - 99 5 c -").err(), "status: unknown reason_type"),
     ];
-    for (found, told) in cases {
-        assert_eq!(found.map(|error| error.to_string()).as_deref(), Some(told));
+    for (found, expected) in cases {
+        assert_eq!(found.map(|error| error.to_string()).as_deref(), Some(expected));
     }
 }
