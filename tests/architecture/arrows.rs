@@ -12,7 +12,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("wire", &["domain"]),
     ("delivery", &["domain"]),
     ("clock-system", &["delivery", "domain"]),
-    ("http-api", &["delivery", "domain", "wire"]),
+    ("http-api", &["delivery", "domain"]),
     ("in-memory", &["delivery", "domain"]),
     // What every function's main needs, and none of the adapters.
     ("lambda-kit", &["delivery", "domain", "settings", "wire"]),

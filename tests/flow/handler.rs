@@ -20,7 +20,7 @@ use crate::{MINUTE, URL};
 const MARGIN: Duration = Duration::from_secs(1);
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-fn handler(world: &World) -> HttpHandler {
+pub(crate) fn handler(world: &World) -> HttpHandler {
     let (system, backend) = (&world.system, &world.system.backend);
     let router = http_api::router(Api {
         enqueue: system.enqueue.clone(),
@@ -42,7 +42,7 @@ fn handler(world: &World) -> HttpHandler {
 }
 
 /// A request in payload format 2.0, which HTTP APIs and function URLs share.
-fn event(method: &str, path: &str, headers: &Value, body: Option<&str>) -> String {
+pub(crate) fn event(method: &str, path: &str, headers: &Value, body: Option<&str>) -> String {
     let domain = "id.execute-api.eu-west-1.amazonaws.com";
     value!({
         "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": "", "headers": headers,
@@ -57,7 +57,7 @@ fn event(method: &str, path: &str, headers: &Value, body: Option<&str>) -> Strin
     .to_string()
 }
 
-fn ask(world: &mut World, event: &str) -> (u16, String) {
+pub(crate) fn ask(world: &mut World, event: &str) -> (u16, String) {
     let request: LambdaRequest = serde_json::from_str(event).unwrap();
     let handler = handler(world);
     let invoked = Invoked::lasting_until(world.now().plus(MINUTE), MARGIN);

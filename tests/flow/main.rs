@@ -12,6 +12,7 @@ mod invocations;
 mod lanes;
 mod log_lines;
 mod losses;
+mod reasons;
 mod recovery;
 mod redeliveries;
 mod retries;

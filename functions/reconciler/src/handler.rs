@@ -10,8 +10,7 @@ use delivery::ports::time::Random;
 use delivery::rebuild::{Rebuild, Rebuilt, When};
 use domain::ClaimHolder;
 use lambda_kit::{Failure, Handler, Invoked};
-use serde::Serialize;
-use wire::lambda::Scheduled;
+use wire::lambda::{RebuildAnswer, RebuildProgress, Scheduled};
 
 /// Rebuilds in one invocation as much as there is time for.
 #[derive(Clone)]
@@ -30,57 +29,22 @@ impl std::fmt::Debug for RebuildHandler {
     }
 }
 
-/// What an invocation found or did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Answer {
-    /// Nothing was lost.
-    UpToDate,
-    /// Another invocation rebuilds.
-    Busy,
-    /// What waits was compared with the log, and put back where it was missing.
-    Swept {
-        /// Records replayed.
-        replayed: u64,
-        /// Webhooks that wait for their time now.
-        waiting: u64,
-    },
-    /// The deadline came first; the next invocation goes on.
-    Unfinished(Progress),
-    /// All is rebuilt.
-    Done(Progress),
-}
-
-/// What was restored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Progress {
-    /// Phases that are done, of three: what waits, statuses, dead letters. Work goes on after the first.
-    pub phases: u32,
-    /// Records replayed so far, by this invocation and those before it.
-    pub replayed: u64,
-    /// Webhooks that wait for their time now.
-    pub waiting: u64,
-    /// The fingerprint of what waits, once all is rebuilt: the same for the same webhooks at the same times.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<String>,
-}
-
 impl Handler for RebuildHandler {
-    type Answer = Answer;
+    type Answer = RebuildAnswer;
 
-    async fn handle(&self, event: &str, invoked: Invoked) -> Result<Answer, Failure> {
+    async fn handle(&self, event: &str, invoked: Invoked) -> Result<RebuildAnswer, Failure> {
         let when = if Scheduled::decode(event)?.force { When::Always } else { When::IfLost };
         let holder = ClaimHolder(format!("{:032x}", self.random.bits()));
         let rebuilt = self.rebuild.run(&holder, when, Some(invoked.until)).await?;
         let answer = match rebuilt {
-            Rebuilt::UpToDate => return Ok(Answer::UpToDate),
-            Rebuilt::Busy => return Ok(Answer::Busy),
-            Rebuilt::Swept { replayed } => Answer::Swept { replayed, waiting: self.waiting().await? },
+            Rebuilt::UpToDate => return Ok(RebuildAnswer::UpToDate),
+            Rebuilt::Busy => return Ok(RebuildAnswer::Busy),
+            Rebuilt::Swept { replayed } => RebuildAnswer::Swept { replayed, waiting: self.waiting().await? },
             Rebuilt::Unfinished(cursor) => {
-                Answer::Unfinished(self.progress((cursor.phase, cursor.replayed), None).await?)
+                RebuildAnswer::Unfinished(self.progress((cursor.phase, cursor.replayed), None).await?)
             }
             Rebuilt::Done { replayed, fingerprint } => {
-                Answer::Done(self.progress((PHASES, replayed), Some(format!("{fingerprint:016x}"))).await?)
+                RebuildAnswer::Done(self.progress((PHASES, replayed), Some(format!("{fingerprint:016x}"))).await?)
             }
         };
         tracing::info!(?answer, "rebuilt what there was time for");
@@ -96,8 +60,8 @@ impl RebuildHandler {
         &self,
         (phases, replayed): (u32, u64),
         fingerprint: Option<String>,
-    ) -> Result<Progress, Failure> {
-        Ok(Progress { phases, replayed, waiting: self.waiting().await?, fingerprint })
+    ) -> Result<RebuildProgress, Failure> {
+        Ok(RebuildProgress { phases, replayed, waiting: self.waiting().await?, fingerprint })
     }
 
     async fn waiting(&self) -> Result<u64, Failure> {

@@ -8,7 +8,7 @@ use clock_system::SystemRandom;
 use lambda_kit::{Function, FunctionContext, StartError};
 use wiring::WithoutRedis;
 
-pub use handler::{Answer, Progress, RebuildHandler};
+pub use handler::RebuildHandler;
 
 /// The function.
 pub const FUNCTION: Function = Function {

@@ -2,8 +2,7 @@
 
 use delivery::scheduler::{Ran, Scheduler};
 use lambda_kit::{Failure, Handler, Invoked};
-use serde::Serialize;
-use wire::lambda::Scheduled;
+use wire::lambda::{ScheduleAnswer, Scheduled};
 
 /// Runs the scheduler for one invocation.
 #[derive(Debug, Clone)]
@@ -12,21 +11,12 @@ pub struct ScheduleHandler {
     pub scheduler: Scheduler,
 }
 
-/// What an invocation did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Answer {
-    /// Webhooks released.
-    pub released: u64,
-    /// Ticks that failed; later ones, of this invocation or the next, repeat them.
-    pub faults: u64,
-}
-
 impl Handler for ScheduleHandler {
-    type Answer = Answer;
+    type Answer = ScheduleAnswer;
 
-    async fn handle(&self, event: &str, invoked: Invoked) -> Result<Answer, Failure> {
+    async fn handle(&self, event: &str, invoked: Invoked) -> Result<ScheduleAnswer, Failure> {
         let Scheduled { .. } = Scheduled::decode(event)?;
         let Ran { released, faults } = self.scheduler.run(Some(invoked.until)).await;
-        Ok(Answer { released, faults })
+        Ok(ScheduleAnswer { released, faults })
     }
 }

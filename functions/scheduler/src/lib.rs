@@ -9,7 +9,7 @@ use clock_system::SystemRandom;
 use lambda_kit::{Function, FunctionContext, StartError};
 use wiring::WithoutRedis;
 
-pub use handler::{Answer, ScheduleHandler};
+pub use handler::ScheduleHandler;
 
 /// The function.
 pub const FUNCTION: Function = Function {

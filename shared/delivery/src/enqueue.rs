@@ -20,7 +20,7 @@ use crate::ports::vault::Vault;
 use crate::stats_buffer::StatsBuffer;
 
 /// A webhook as its caller wants it, checked field by field.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewWebhook {
     /// The tenant.
     pub config_id: ConfigId,

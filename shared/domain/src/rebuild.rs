@@ -88,6 +88,7 @@ fn waiting_status(waiting: &Waiting) -> Status {
         phase: if waiting.reason.is_held() { Phase::Held } else { Phase::Waiting },
         attempts: dispatch.attempt.saturating_sub(1),
         next: Some(Next { due: waiting.due, attempt: dispatch.attempt }),
+        waiting_for: Some(waiting.reason),
         ..Status::pending(webhook.id.clone(), webhook.config_id.clone(), settled, webhook.created_at)
     }
     .after(dispatch)

@@ -6,8 +6,10 @@
 
 use std::cmp::Ordering;
 
+use crate::dead_letter::ReasonType;
 use crate::id::{ConfigId, WebhookId};
 use crate::time::Timestamp;
+use crate::wait_reason::WaitReason;
 use crate::webhook::Dispatch;
 
 /// The number of attempts that are kept for readers: all of a webhook with the default `max_attempts`.
@@ -69,6 +71,10 @@ pub struct Status {
     pub last_attempt_at: Option<Timestamp>,
     /// The status code of the last answer.
     pub last_status: Option<u16>,
+    /// Why the next dispatch waits, while waiting or held.
+    pub waiting_for: Option<WaitReason>,
+    /// Why the webhook was given up, once it is dead.
+    pub reason_type: Option<ReasonType>,
     /// Why the last request failed.
     pub last_error: Option<String>,
     /// When this was written; for readers only, it orders nothing.
@@ -90,6 +96,8 @@ impl Status {
             next: None,
             last_attempt_at: None,
             last_status: None,
+            waiting_for: None,
+            reason_type: None,
             last_error: None,
             updated_at: now,
             config_id,
@@ -128,7 +136,8 @@ impl Ord for Status {
         // How far it has come; the other fields only make the order total.
         let place = |status: &Self| (status.replayed_from, status.phase.is_terminal(), status.dispatch, status.phase);
         let made = |status: &Self| (status.attempts, status.next, status.last_attempt_at, status.last_status);
-        let of = |status: &Self| (place(status), made(status));
+        let why = |status: &Self| (status.waiting_for, status.reason_type);
+        let of = |status: &Self| (place(status), made(status), why(status));
         let tie = |status: &Self| (status.updated_at, status.config_id.clone(), status.id.clone());
         of(self)
             .cmp(&of(other))
@@ -185,12 +194,19 @@ mod tests {
 
     fn any_status() -> impl Strategy<Value = Status> {
         let phases = [Phase::Pending, Phase::Delivering, Phase::Waiting, Phase::Held, Phase::Dead, Phase::Delivered];
-        (0_u64..2, 1_u64..4, 0_usize..6, 0_u64..3, proptest::option::of(200_u16..203)).prop_map(
-            move |(replayed_from, dispatch, phase, at, last_status)| Status {
+        let reasons = (
+            proptest::option::of(proptest::sample::select(&WaitReason::ALL[..])),
+            proptest::option::of(proptest::sample::select(&ReasonType::ALL[..])),
+        );
+        let place = (0_u64..2, 1_u64..4, 0_usize..6, 0_u64..3, proptest::option::of(200_u16..203));
+        (place, reasons).prop_map(
+            move |((replayed_from, dispatch, phase, at, last_status), (waiting_for, reason_type))| Status {
                 replayed_from,
                 dispatch,
                 phase: phases[phase],
                 last_status,
+                waiting_for,
+                reason_type,
                 updated_at: Timestamp::from_ms(at),
                 ..Status::pending(
                     WebhookId::fresh(Timestamp::EPOCH, 0),

@@ -13,6 +13,8 @@ pub struct Timestamp(u64);
 impl Timestamp {
     /// The Unix epoch.
     pub const EPOCH: Self = Self(0);
+    /// The last millisecond of the year 9999: RFC 3339 has four digits for the year and writes no later time.
+    pub const RFC3339_MAX: Self = Self(253_402_300_799_999);
 
     /// Wraps milliseconds since the Unix epoch.
     pub const fn from_ms(ms: u64) -> Self {

@@ -1,4 +1,4 @@
-//! What the router serves: use-cases, ports to read from, and limits. The binaries fill it in.
+//! The parts that the router needs: use-cases, ports to read from, and limits. The binaries fill it in.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,26 +14,26 @@ use delivery::ports::time::Clock;
 
 use crate::auth::Auth;
 
-/// Everything that a request may need.
+/// The parts that the routes need.
 #[derive(Clone)]
 pub struct Api {
     /// Accepts webhooks.
     pub enqueue: Enqueue,
-    /// What is known of webhooks.
+    /// The statuses of webhooks.
     pub statuses: Arc<dyn Statuses>,
     /// Hourly statistics.
     pub stats: Arc<dyn Stats>,
     /// Lists and replays dead letters.
     pub dead_letters: DeadLetterService,
-    /// Shows endpoints and takes their owners' decisions.
+    /// Shows endpoints and records their owners' decisions.
     pub endpoints: EndpointService,
-    /// What health routes ask.
+    /// The parts that the health routes check.
     pub health: Health,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Bounds and defaults.
     pub limits: ApiLimits,
-    /// Who may call.
+    /// Which requests are answered.
     pub auth: Auth,
     /// Renders the metrics as Prometheus text; the recorder is the binary's.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
@@ -60,14 +60,14 @@ impl Default for ApiLimits {
     }
 }
 
-/// What health routes ask.
+/// The parts that the health routes check.
 #[derive(Clone)]
 pub struct Health {
-    /// The store: it is up when it answers, and whole when it has the epoch.
+    /// The store: it is up when it answers, and rebuilt when it has an epoch.
     pub recovery: Arc<dyn Recovery>,
-    /// The log: it is up when it tells its extents.
+    /// The log: it is up when it answers with its extents.
     pub log: Arc<dyn Log>,
-    /// Whether the server wants requests: set once it serves, unset when it begins to stop.
+    /// Whether the server takes requests: set once it serves, unset when it begins to stop.
     pub ready: Arc<AtomicBool>,
 }
 

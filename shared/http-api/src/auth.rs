@@ -1,34 +1,31 @@
-//! Who may call: API keys, each with the config ids that it covers (TN-1).
+//! API keys, each with the config ids that it covers (TN-1).
 //!
-//! Only the SHA-256 of a key is known here. Every key is compared, in constant time, so that the time an answer takes
-//! tells nothing. Keys are random texts of high entropy, which is why a plain hash suffices.
+//! Only the SHA-256 of a key is known here. Every key is compared, in constant time, so that the time of an answer says
+//! nothing about a key. Keys are random texts of high entropy, which is why a plain hash suffices.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use axum::http::request::Parts;
 use domain::ConfigId;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 use thiserror::Error;
 
-use crate::api::Api;
 use crate::problem::Problem;
 
-/// Who may call.
+/// Which requests are answered.
 #[derive(Debug, Clone, Default)]
 pub enum Auth {
-    /// Anybody, everything.
+    /// All requests: no key is needed.
     #[default]
     None,
-    /// Holders of one of these keys, by key id.
+    /// Requests that show one of these keys, by key id.
     Keys(BTreeMap<String, ApiKey>),
 }
 
-/// A key, hashed, and what it covers.
+/// A key, hashed, and the config ids that it covers.
 #[derive(Clone)]
 pub struct ApiKey {
     hash: [u8; 32],
@@ -38,10 +35,10 @@ pub struct ApiKey {
 /// Why a key cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum KeyError {
-    /// The hash has another shape.
+    /// The hash is not 64 hexadecimal digits.
     #[error("the hash of a key is 64 hexadecimal digits")]
     Hash,
-    /// It would cover nothing.
+    /// The key covers no config id.
     #[error("a key needs at least one config id")]
     ConfigIds,
 }
@@ -70,7 +67,11 @@ impl std::fmt::Debug for ApiKey {
 }
 
 impl Auth {
-    fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
+    /// The caller by the key that the request shows.
+    ///
+    /// # Errors
+    /// 401 without a known key, where keys are configured.
+    pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         let Self::Keys(keys) = self else { return Ok(Caller { covered: None }) };
         let presented = presented(headers).ok_or_else(|| {
             Problem::unauthorized("send an API key as \"Authorization: Bearer <key>\" or in X-API-Key")
@@ -99,20 +100,20 @@ fn presented(headers: &HeaderMap) -> Option<&[u8]> {
     key.filter(|key| !key.is_empty())
 }
 
-/// Who calls, and what they may see.
+/// The caller of a request: which webhooks it may see and change.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// The config ids that the key covers; `None` without keys: everything.
+    /// The config ids that the caller's key covers; `None` where no key is needed: all of them.
     covered: Option<Arc<[String]>>,
 }
 
 impl Caller {
-    /// Whether this tenant's webhooks are the caller's.
+    /// Whether the caller covers this tenant.
     pub(crate) fn covers(&self, config_id: &ConfigId) -> bool {
         self.covered.as_ref().is_none_or(|covered| covered.iter().any(|pattern| fits(pattern, config_id.as_str())))
     }
 
-    /// Whether the caller may see every tenant's.
+    /// Whether the caller covers every tenant.
     pub(crate) fn is_operator(&self) -> bool {
         self.covered.as_ref().is_none_or(|covered| covered.iter().any(|pattern| pattern == "*"))
     }
@@ -136,14 +137,6 @@ impl Caller {
             None if self.is_operator() => Ok(()),
             None => Err(Problem::forbidden("name a config_id that this API key covers")),
         }
-    }
-}
-
-impl FromRequestParts<Arc<Api>> for Caller {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
-        api.auth.caller(&parts.headers)
     }
 }
 

@@ -1,4 +1,5 @@
-//! What handlers take out of a request: a path parameter, the whole body. What does not fit becomes a problem document.
+//! What handlers take out of a request: the caller, a path parameter, the whole body. A part that breaks a rule is
+//! answered with a problem document.
 
 use std::sync::Arc;
 
@@ -10,7 +11,16 @@ use axum::http::{HeaderMap, StatusCode};
 use domain::{ConfigId, EndpointHash, TraceParent, WebhookId};
 
 use crate::api::Api;
+use crate::auth::Caller;
 use crate::problem::Problem;
+
+impl FromRequestParts<Arc<Api>> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
+        api.auth.caller(&parts.headers)
+    }
+}
 
 /// A noun that stands in a path.
 pub(crate) trait InPath: Sized {

@@ -1,7 +1,7 @@
 //! Problem documents (RFC 9457): every error that a caller sees.
 //!
-//! `type` is stable and made for programs; `detail` is made for people. No text shows a secret, a header's value or
-//! what is inside a fault (SE-1): faults are logged where they are turned into a document.
+//! `type` is stable, for programs; `detail` is for people. No text shows a secret, a header's value or the causes of a
+//! fault (SE-1): a fault is logged where it is turned into a document.
 
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
@@ -9,7 +9,8 @@ use axum::response::{IntoResponse, Response};
 use delivery::{Fault, FaultKind};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::{RequestError, ValidationError};
+
+use crate::validation::{RequestError, ValidationError};
 
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
@@ -29,19 +30,9 @@ pub(crate) struct Problem {
     detail: String,
     /// Every field that breaks a rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<FieldProblem>,
+    errors: Vec<ValidationError>,
     #[serde(skip)]
     retry_after_s: Option<u16>,
-}
-
-/// A field that breaks a rule.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub(crate) struct FieldProblem {
-    /// A JSON pointer into the body, or the name of a path or query parameter.
-    #[schema(example = "/webhooks/3/endpoint")]
-    field: String,
-    /// What to change.
-    message: String,
 }
 
 impl Problem {
@@ -64,7 +55,7 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "urn:howk:problem:malformed", "The body cannot be read").detailed(detail)
     }
 
-    /// 401: no key, or one that nobody knows.
+    /// 401: no key, or an unknown one.
     pub(crate) fn unauthorized(detail: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "urn:howk:problem:unauthorized", "A valid API key is needed")
             .detailed(detail)
@@ -87,7 +78,7 @@ impl Problem {
             .detailed("the Allow header lists the methods of this route")
     }
 
-    /// 409: somebody else does it at this moment.
+    /// 409: another caller does the same at this moment.
     pub(crate) fn in_progress(detail: &str) -> Self {
         Self::new(StatusCode::CONFLICT, "urn:howk:problem:in-progress", "Already in progress").detailed(detail)
     }
@@ -99,10 +90,10 @@ impl Problem {
     }
 
     /// 422: fields break their rules.
-    pub(crate) fn invalid(mistakes: Vec<ValidationError>) -> Self {
+    pub(crate) fn invalid(errors: Vec<ValidationError>) -> Self {
         let problem =
             Self::new(StatusCode::UNPROCESSABLE_ENTITY, "urn:howk:problem:validation", "The request breaks a rule");
-        problem.naming(mistakes)
+        problem.with_errors(errors)
     }
 
     /// 422: one field breaks its rule.
@@ -117,7 +108,7 @@ impl Problem {
             "urn:howk:problem:address_refused",
             "Webhooks are not sent to this address",
         );
-        problem.naming(vec![ValidationError { field, message: reason }])
+        problem.with_errors(vec![ValidationError { field, message: reason }])
     }
 
     /// 422: the webhook wants a script and there is none.
@@ -127,8 +118,8 @@ impl Problem {
             "urn:howk:problem:script_required",
             "A script is required and there is none",
         );
-        problem
-            .naming(vec![ValidationError { field, message: format!("no script is configured for \"{config_id}\"") }])
+        let message = format!("no script is configured for \"{config_id}\"");
+        problem.with_errors(vec![ValidationError { field, message }])
     }
 
     /// 422: no webhook of a batch was accepted; the answer lists why, one by one.
@@ -136,27 +127,25 @@ impl Problem {
         Self::invalid(Vec::new()).detailed("no webhook of the batch was accepted; each has its error")
     }
 
-    fn naming(self, mistakes: Vec<ValidationError>) -> Self {
-        let detail = match mistakes.as_slice() {
-            [mistake] if mistake.field.is_empty() => format!("the body {}", mistake.message),
-            [mistake] => format!("{}: {}", mistake.field, mistake.message),
-            mistakes => format!("{} fields break a rule; errors lists them", mistakes.len()),
+    fn with_errors(self, errors: Vec<ValidationError>) -> Self {
+        let detail = match errors.as_slice() {
+            [error] if error.field.is_empty() => format!("the body {}", error.message),
+            [error] => format!("{}: {}", error.field, error.message),
+            errors => format!("{} fields break a rule; errors lists them", errors.len()),
         };
-        let errors =
-            mistakes.into_iter().map(|ValidationError { field, message }| FieldProblem { field, message }).collect();
         Self { errors, ..self.detailed(detail) }
     }
 }
 
 impl From<RequestError> for Problem {
-    fn from(refusal: RequestError) -> Self {
-        match refusal {
-            RequestError::Malformed { line: 0, detail, .. } => Self::malformed(detail),
-            // serde_json's text ends with the place.
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Malformed { line: 0, detail } => Self::malformed(detail),
+            // serde_json's text ends with the line and the column.
             RequestError::Malformed { detail, .. } => {
                 Self::malformed(format!("the body is not valid JSON: {detail}"))
             }
-            RequestError::Invalid(mistakes) => Self::invalid(mistakes),
+            RequestError::Invalid(errors) => Self::invalid(errors),
         }
     }
 }
@@ -169,7 +158,7 @@ impl From<Fault> for Problem {
         match fault.kind {
             FaultKind::OverLimit => Self {
                 retry_after_s: Some(1),
-                ..unavailable.detailed("too much is under way: nothing was accepted, repeat the request")
+                ..unavailable.detailed("too many requests are under way: nothing was accepted, repeat the request")
             },
             FaultKind::Transient => Self {
                 retry_after_s: Some(5),
@@ -177,7 +166,7 @@ impl From<Fault> for Problem {
             },
             FaultKind::Permanent => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "urn:howk:problem:internal", "Internal error")
-                    .detailed("the request was understood and could not be served; operators find out why in the log")
+                    .detailed("the request could not be served; the log of howk says why")
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The parameters of a query string.
 
 use url::form_urlencoded;
-use wire::http::ValidationError;
 
 use crate::problem::Problem;
+use crate::validation::{SHOWN_NAME_MAX, ValidationError, ValidationErrors, unknown_name};
 
 /// The longest page of a listing.
 pub(crate) const LIMIT_MAX: usize = 200;
@@ -18,19 +18,20 @@ impl Query {
     /// Reads a query string that may have the `known` parameters.
     pub(crate) fn read(raw: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
         let mut query = Self(Vec::new());
-        let mut mistakes = Vec::new();
+        let mut errors = ValidationErrors::of_body();
         for (name, value) in form_urlencoded::parse(raw.unwrap_or_default().as_bytes()) {
             if !known.contains(&name.as_ref()) {
-                let message = format!("is not a known parameter; known are {}", known.join(", "));
-                mistakes.push(ValidationError { field: name.chars().take(64).collect(), message });
+                errors.add(
+                    &name.chars().take(SHOWN_NAME_MAX).collect::<String>(),
+                    unknown_name("parameter", &name, known),
+                );
             } else if query.get(&name).is_some() {
-                mistakes.push(ValidationError { field: name.into_owned(), message: "is given twice".to_owned() });
+                errors.add(&name, "is given twice");
             } else {
                 query.0.push((name.into_owned(), value.into_owned()));
             }
         }
-        mistakes.truncate(50);
-        if mistakes.is_empty() { Ok(query) } else { Err(Problem::invalid(mistakes)) }
+        errors.into_result(Some(query)).map_err(Problem::invalid)
     }
 
     /// A parameter's value.

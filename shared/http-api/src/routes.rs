@@ -47,7 +47,7 @@ impl Modify for Keys {
     }
 }
 
-/// The router of everything that howk offers over HTTP.
+/// The router of the HTTP API.
 pub fn router(api: Api) -> Router {
     let (router, _) = documented_routes().split_for_parts();
     router
@@ -57,7 +57,7 @@ pub fn router(api: Api) -> Router {
         .with_state(Arc::new(api))
 }
 
-/// A router of `/metrics` alone, open to everybody who reaches it: for a listener of its own.
+/// A router of `/metrics` alone, which asks for no key: for a listener of its own.
 pub fn metrics_router(metrics: MetricsText) -> Router {
     Router::new().route("/metrics", get(async move || metrics_text(&metrics)))
 }

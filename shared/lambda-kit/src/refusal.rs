@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lambda_runtime_api_client::body::Body;
 use lambda_runtime_api_client::{BoxError, PooledClient, build_request};
-use serde_json::json;
 use settings::{Environment, ProcessEnvironment};
+use wire::lambda::InitErrorReport;
 
 /// Where the platform says that its Runtime API is.
 const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
@@ -41,7 +41,7 @@ impl InitError {
 
     async fn send(&self, api: &str) -> Result<(), BoxError> {
         let api = if api.contains("://") { api.to_owned() } else { format!("http://{api}") };
-        let body = json!({ "errorType": self.kind, "errorMessage": self.why, "stackTrace": [] }).to_string();
+        let body = InitErrorReport::new(self.kind, &self.why).encode();
         let request = build_request()
             .method("POST")
             .uri(PATH)

@@ -4,7 +4,7 @@
 --       4 attempts to keep  5 field of the attempt, "": none  6 attempt line
 -- Reply 1, or 0 when the fence is stale and nothing changed.
 -- Atomic: fence, status and claim must be those of one moment (CL-1), and merging is a read and a write.
-local key, words = KEYS[1], '^(%d+) ([01]) (%d+) ([0-5]) (%d+) (%S+) (%S+) (%S+) (%S+) (%d+) (%S+) (.*)$'
+local key, words = KEYS[1], '^(%d+) ([01]) (%d+) ([0-5]) (%d+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%d+) (%S+) (.*)$'
 local claim, known = unpack(redis.call('HMGET', key, 'claim', 'status'))
 local fence, settled, held = string.match(claim or '', '^(%d+) (%d+) [01] %S+ %S+ (.*)$')
 fence, settled, held = fence or '0', tonumber(settled or 0), held or '- - -'
@@ -15,14 +15,14 @@ if ARGV[1] ~= '-' then
   held = '- - -'
 end
 local function further() -- whether the new status is, by the fields in the order that the domain derives
-  for i = 1, old[1] and 9 or 0 do
+  for i = 1, old[1] and 11 or 0 do
     local a, b = tonumber(new[i]) or -1, tonumber(old[i]) or -1
     if a ~= b then return a > b end
   end
-  return not old[1] or (new[12] ~= '-' and (old[12] == '-' or new[12] > old[12]))
+  return not old[1] or (new[14] ~= '-' and (old[14] == '-' or new[14] > old[14]))
 end
-local latest, status = math.max(tonumber(new[10]), tonumber(old[10] or 0)), further() and new or old
-status[10] = string.format('%.0f', latest)
+local latest, status = math.max(tonumber(new[12]), tonumber(old[12] or 0)), further() and new or old
+status[12] = string.format('%.0f', latest)
 settled = string.format('%.0f', through(status))
 if status[2] == '1' then held = '- - -' end -- domain::ClaimState::follow
 claim = table.concat({fence, settled, status[2], status[6], status[7], held}, ' ')

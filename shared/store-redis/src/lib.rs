@@ -22,7 +22,6 @@ pub mod keys;
 mod link;
 mod login;
 mod node;
-mod packed;
 mod scripts;
 mod slots;
 mod store;

@@ -118,17 +118,25 @@ pub fn held(dispatch: &Dispatch, since: Timestamp) -> Waiting {
     Waiting { reason: WaitReason::Paused, ..waiting(dispatch, since) }
 }
 
-/// The status of a dispatch in a phase; what waits or is held says what is next.
+/// The status of a dispatch in a phase; of one that waits or is held with what is next and why it waits, of a dead one
+/// with the reason.
 pub fn status(dispatch: &Dispatch, phase: Phase) -> Status {
     let webhook = &dispatch.webhook;
     let waits = matches!(phase, Phase::Waiting | Phase::Held);
     let next = waits.then(|| Next { due: BEGIN.plus(Duration::from_secs(10)), attempt: dispatch.attempt + 1 });
+    let waiting_for = match phase {
+        Phase::Waiting => Some(WaitReason::Retry),
+        Phase::Held => Some(WaitReason::Paused),
+        Phase::Pending | Phase::Delivering | Phase::Dead | Phase::Delivered => None,
+    };
     let attempts = if phase.is_settled() { dispatch.attempt } else { dispatch.attempt - 1 };
     Status {
         replayed_from: dispatch.replayed_from,
         phase,
         attempts,
         next,
+        waiting_for,
+        reason_type: (phase == Phase::Dead).then_some(ReasonType::Exhausted),
         ..Status::pending(webhook.id.clone(), webhook.config_id.clone(), dispatch.number, BEGIN)
     }
 }

@@ -1,7 +1,7 @@
 //! JSON values with a version: `"v":1` in every one of them.
 //!
-//! A reader passes over fields that it does not know, so a field can be added without a new version. A version that it
-//! does not know is an error that names it.
+//! A reader skips unknown fields, so a field can be added without a new version. An unknown version is an error that names
+//! it.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -47,12 +47,12 @@ pub(crate) fn write(value: &impl Serialize, room: usize) -> Vec<u8> {
     bytes
 }
 
-/// Reads a value, in one pass when it is sound.
+/// Reads a value; a second pass is only made to explain an error.
 pub(crate) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Unreadable> {
     serde_json::from_slice(bytes).map_err(|error| foreign_version(bytes).unwrap_or_else(|| readable(&error)))
 }
 
-/// The error of a value whose version is missing or another one; it says more than whatever broke first.
+/// The error of a value whose version is missing or unknown; it explains more than the first parse error.
 fn foreign_version(bytes: &[u8]) -> Option<Unreadable> {
     let Versioned { v } = serde_json::from_slice(bytes).ok()?;
     match v.map(RawValue::get) {
@@ -66,7 +66,7 @@ fn foreign_version(bytes: &[u8]) -> Option<Unreadable> {
     }
 }
 
-/// What is wrong with a value, for people.
+/// The parse error of a value, for people.
 fn readable(error: &serde_json::Error) -> Unreadable {
     Unreadable::whole(format!("not a readable record: {}", without_quoted_text(&error.to_string())))
 }

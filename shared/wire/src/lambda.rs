@@ -1,12 +1,15 @@
-//! What Lambda hands to a function and gets back: Kafka events, batch responses, the payload of a schedule.
+//! Lambda's events and the answers to them: Kafka events and batch responses, schedules, and the report of a start that
+//! failed.
 //!
-//! The functions call it. HTTP events are absent: `lambda_http` reads those. Fields that are not known are passed over;
-//! what a function must understand and does not is an error that says where it stands, never a panic.
+//! The functions and `lambda-kit` call it. HTTP events are absent: `lambda_http` reads those. Unknown fields are skipped;
+//! a field that a function needs and cannot read is an error that names its path, never a panic.
 
+mod answer;
 mod batch_response;
 mod kafka;
 mod schedule;
 
+pub use answer::{InitErrorReport, RebuildAnswer, RebuildProgress, ScheduleAnswer};
 pub use batch_response::BatchResponse;
 pub use kafka::{EventPartition, EventRecord, KafkaEvent};
 pub use schedule::Scheduled;

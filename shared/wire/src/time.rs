@@ -9,16 +9,13 @@ use domain::Timestamp;
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The last millisecond of the year 9999.
-pub(crate) const LATEST_MS: u64 = 253_402_300_799_999;
-
 /// A time as it stands in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Time(pub(crate) Timestamp);
 
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let time = UNIX_EPOCH + Duration::from_millis(self.0.as_ms().min(LATEST_MS));
+        let time = UNIX_EPOCH + Duration::from_millis(self.0.min(Timestamp::RFC3339_MAX).as_ms());
         serializer.collect_str(&humantime::format_rfc3339_millis(time))
     }
 }

@@ -1,11 +1,11 @@
-//! Why bytes could not be read: one sentence for people, bounded and without the values that were read (SE-1).
+//! The error of bytes that cannot be read: one sentence for people, bounded and without the values that were read (SE-1).
 
 use thiserror::Error;
 
 /// The longest value that an error quotes, in characters.
 const QUOTED_CHARS_MAX: usize = 40;
 
-/// Bytes that are not what they should be.
+/// An error of bytes that do not have the expected shape.
 ///
 /// Shape: a sentence that names the field, or the line and column where the JSON breaks. Bounds: a few hundred bytes,
 /// however long the input. String values are never quoted, except codes of closed lists.
@@ -14,17 +14,17 @@ const QUOTED_CHARS_MAX: usize = 40;
 pub struct Unreadable(String);
 
 impl Unreadable {
-    /// Says what is wrong with a named part.
+    /// An error of a named part.
     pub(crate) fn of(part: &str, problem: impl std::fmt::Display) -> Self {
         Self(format!("{part}: {problem}"))
     }
 
-    /// Says what is wrong with the whole.
+    /// An error of the value as a whole.
     pub(crate) fn whole(problem: impl Into<String>) -> Self {
         Self(problem.into())
     }
 
-    /// Says that a closed list does not have this code.
+    /// The error of a code that is not in its closed list.
     pub(crate) fn unknown(part: &str, code: &str) -> Self {
         Self::of(part, format_args!("unknown value \"{}\"", beginning(code)))
     }

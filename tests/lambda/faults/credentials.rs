@@ -1,6 +1,6 @@
 //! What gives functions their credentials, as a container's host does: brief ones, made anew whenever they are asked for.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use axum::Router;
 use axum::extract::State;
@@ -51,7 +51,7 @@ async fn give(State(life): State<Duration>) -> String {
         "SecretAccessKey": SECRET_ACCESS_KEY,
         // What Kafka reads the end from.
         "Token": end.as_ms().to_string(),
-        "Expiration": wire::http::time::write(end),
+        "Expiration": humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(end.as_ms())).to_string(),
     })
     .to_string()
 }

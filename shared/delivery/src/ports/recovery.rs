@@ -1,60 +1,11 @@
 //! Port `recovery`: whether the hot state is rebuilt, and the lock and the cursor of the run that rebuilds it.
 
 use async_trait::async_trait;
-use domain::{ClaimHolder, Fence, Memory, Timestamp};
+use domain::{ClaimHolder, Fence, Timestamp};
 
 use crate::fault::Fault;
 
-/// The epoch of the hot state: it is there once the hot state is rebuilt, and absent after a loss.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Epoch {
-    /// Counts up with every rebuild.
-    pub number: u64,
-    /// When the rebuild's first phase was done.
-    pub completed_at: Timestamp,
-    /// How many records it replayed.
-    pub replayed: u64,
-    /// Whether the statuses of webhooks that had ended are still being put back.
-    pub statuses_pending: bool,
-}
-
-impl Epoch {
-    /// How far back a store with this epoch remembers.
-    pub const fn memory(&self) -> Memory {
-        if self.statuses_pending {
-            Memory::StatusesPending(self.completed_at)
-        } else {
-            Memory::Since(self.completed_at)
-        }
-    }
-}
-
-/// How much is replayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Scope {
-    /// Everything.
-    #[default]
-    All,
-    /// What waits, although the epoch is there: a sweep.
-    Waiting,
-}
-
-/// How far a rebuild has come: the phase, which names the topic, and the next offset of each partition.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Cursor {
-    /// The phase: 0 for what waits, later ones for statuses and the dead-letter index.
-    pub phase: u32,
-    /// The next offset by partition.
-    pub offsets: Vec<u64>,
-    /// The offsets to stop at, by partition, read before the first record.
-    pub ends: Vec<u64>,
-    /// Records replayed so far.
-    pub replayed: u64,
-    /// How much is replayed.
-    pub scope: Scope,
-    /// When that began.
-    pub begun_at: Timestamp,
-}
+pub use domain::{Epoch, RebuildCursor as Cursor, RebuildScope as Scope};
 
 /// The rebuild's lock and cursor, and the epoch.
 ///

@@ -141,7 +141,8 @@ fn waiting(situation: &Situation<'_>, dispatch: Dispatch, reason: WaitReason) ->
 
 fn waiting_status(situation: &Situation<'_>, waiting: &Waiting, phase: Phase) -> Status {
     let next = Some(Next { due: waiting.due, attempt: waiting.dispatch.attempt });
-    Status { phase, next, ..status_before(situation, situation.dispatch.number) }
+    let waiting_for = Some(waiting.reason);
+    Status { phase, next, waiting_for, ..status_before(situation, situation.dispatch.number) }
 }
 
 fn status_before(situation: &Situation<'_>, dispatch: u64) -> Status {

@@ -47,7 +47,8 @@ fn retried(finished: &Finished<'_>, at: Timestamp) -> Vec<Effect> {
         cooldown: finished.new_cooldown().or(known_cooldown).map(Cooldown::settled),
     };
     let next = Some(Next { due: at, attempt: waiting.dispatch.attempt });
-    let status = Status { next, ..finished.status(Phase::Waiting) };
+    let waiting_for = Some(waiting.reason);
+    let status = Status { next, waiting_for, ..finished.status(Phase::Waiting) };
     let mut effects = vec![
         finished.result(&status),
         Effect::Publish(Record::Waiting(waiting.clone())),
@@ -77,7 +78,7 @@ fn dead_lettered(finished: &Finished<'_>, reason_type: ReasonType) -> Vec<Effect
     let dispatch = finished.situation.dispatch;
     let webhook = &dispatch.webhook;
     let dead_letter = dead_letter(finished, reason_type);
-    let status = finished.status(Phase::Dead);
+    let status = Status { reason_type: Some(reason_type), ..finished.status(Phase::Dead) };
     let entry = DeadLetterEntry {
         id: webhook.id.clone(),
         config_id: webhook.config_id.clone(),

@@ -1,9 +1,9 @@
 //! The requests that were made for a webhook.
 
+use crate::time;
 use domain::{Attempt, Cause, WebhookId};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 /// The last requests made for a webhook, at most 20.
 #[derive(Debug, Serialize, ToSchema)]
@@ -21,7 +21,7 @@ pub(crate) struct AttemptMade {
     number: u32,
     /// The dispatch that made it.
     dispatch: u64,
-    /// `first`, `retry`, `replay`, `takeover` or `unclaimed`: why it was made, above all when it may be one too many.
+    /// `first`, `retry`, `replay`, `takeover` or `unclaimed`: why it was made. The last two may repeat a request that was made before.
     #[schema(example = "first")]
     cause: &'static str,
     /// When it began.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::time;
 use delivery::dead_letters::Listed;
 use domain::{DeadLetter, WebhookId};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 /// A page of dead letters.
 #[derive(Debug, Serialize, ToSchema)]
@@ -33,12 +33,12 @@ pub(crate) struct DeadLetterItem {
     /// When it was given up.
     #[schema(format = DateTime)]
     at: String,
-    /// What its record tells; absent once the log's retention has taken it.
+    /// The content of its record; absent once the log's retention has deleted the record.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     dead_letter: Option<DeadLetterDetail>,
 }
 
-/// What the record of a dead letter tells.
+/// The content of the record of a dead letter.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DeadLetterDetail {
     /// The endpoint's URL, without its query.
@@ -60,7 +60,7 @@ pub(crate) struct DeadLetterDetail {
     headers: BTreeMap<String, &'static str>,
 }
 
-/// A dead letter that lives again.
+/// A dead letter that was replayed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReplayedOne {
     /// Its id.
@@ -69,7 +69,7 @@ pub(crate) struct ReplayedOne {
     pub(crate) dispatch: u64,
 }
 
-/// Dead letters that live again.
+/// Dead letters that were replayed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReplayedMany {
     /// How many.

@@ -1,10 +1,10 @@
-//! Endpoints: what receivers told, and what owners decided.
+//! Endpoints: the state that their answers led to, and the decisions of their owners.
 
+use crate::time;
 use delivery::ports::endpoints::{EndpointView, SettingView};
 use domain::{Circuit, Cooldown, CooldownAnswer, EndpointHash, EndpointSetting, EndpointState, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 /// A page of endpoints.
 #[derive(Debug, Serialize, ToSchema)]
@@ -21,19 +21,21 @@ pub(crate) struct EndpointPage {
 pub(crate) struct EndpointItem {
     /// Its identity: the first half of the SHA-256 of the URL, in hexadecimal digits.
     hash: String,
-    /// The URL without its query, when a webhook told it.
+    /// The URL without its query, once a webhook was sent there.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// Whether nothing is out of the ordinary.
+    /// Whether the circuit is closed, there is no cooldown, and no tenant decided anything.
     normal: bool,
-    /// Whether requests are held back because they failed.
+    /// Whether requests wait because too many failed.
     circuit: CircuitBody,
     /// What the receiver asked for with `Retry-After`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cooldown: Option<CooldownBody>,
     /// Requests under way.
     inflight: u64,
-    /// The tenants that decided something, or for whom webhooks are held.
+    /// Webhooks that are held while the endpoint is paused or disabled, of all tenants.
+    held: u64,
+    /// The decision of each tenant that made one, and of each whose webhooks are held.
     settings: Vec<SettingBody>,
 }
 
@@ -52,18 +54,18 @@ pub(crate) struct CircuitBody {
 /// An endpoint's "not before" time.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CooldownBody {
-    /// `closed`, `probing` or `open`.
-    #[schema(example = "closed")]
+    /// `holding` (nothing is sent), `probing` (one request at a time) or `over` (requests flow).
+    #[schema(example = "holding")]
     state: &'static str,
     /// Nothing is sent before this.
     #[schema(format = DateTime)]
     ends_at: String,
-    /// By then everything that waited is released.
+    /// The cooldown is over by then, whatever the probe was answered with.
     #[schema(format = DateTime)]
     window_end: String,
 }
 
-/// What one tenant decided, and what waits for it.
+/// The decision of one tenant, and the webhooks that are held because of it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SettingBody {
     /// The tenant.
@@ -71,11 +73,11 @@ pub(crate) struct SettingBody {
     /// `active`, `paused`, `disabled` or `gone` (the endpoint answered 410).
     #[schema(example = "paused")]
     state: &'static str,
-    /// Webhooks that wait for the owner.
+    /// This tenant's webhooks that are held.
     held: u64,
 }
 
-/// A decision that counts from now on.
+/// A decision that is in force from now on.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Decided {
     /// The endpoint.
@@ -85,12 +87,12 @@ pub(crate) struct Decided {
     /// `active`, `paused` or `disabled`.
     #[schema(example = "active")]
     pub(crate) state: &'static str,
-    /// How many held webhooks go out because of it.
+    /// How many held webhooks are released because of it.
     pub(crate) released: u64,
 }
 
 impl EndpointItem {
-    /// What a view tells at `now`.
+    /// The answer for a view at `now`.
     pub(crate) fn new(view: EndpointView, now: Timestamp) -> Self {
         let url = view.url.map(|url| url.split(['?', '#']).next().unwrap_or_default().to_owned());
         Self {
@@ -100,11 +102,12 @@ impl EndpointItem {
             circuit: circuit(view.state.circuit),
             cooldown: view.state.cooldown.map(|cooldown| self::cooldown(&cooldown, now)),
             inflight: view.inflight,
+            held: view.settings.iter().map(|setting| setting.held).sum(),
             settings: view.settings.into_iter().map(SettingBody::from).collect(),
         }
     }
 
-    /// An endpoint that nothing is kept of.
+    /// The answer for an endpoint in its normal state, of which nothing is stored.
     pub(crate) fn normal(hash: EndpointHash, url: Option<String>, now: Timestamp) -> Self {
         let view = EndpointView { hash, url, state: EndpointState::default(), inflight: 0, settings: Vec::new() };
         Self::new(view, now)
@@ -118,7 +121,7 @@ impl From<SettingView> for SettingBody {
     }
 }
 
-/// The name of an owner's state.
+/// The name of a decision's state.
 pub(crate) const fn setting_name(state: EndpointSetting) -> &'static str {
     match state {
         EndpointSetting::Active => "active",
@@ -138,9 +141,9 @@ fn circuit(circuit: Circuit) -> CircuitBody {
 
 fn cooldown(cooldown: &Cooldown, now: Timestamp) -> CooldownBody {
     let state = match cooldown.answer(now) {
-        CooldownAnswer::Holding => "closed",
+        CooldownAnswer::Holding => "holding",
         CooldownAnswer::Probing | CooldownAnswer::Probe => "probing",
-        CooldownAnswer::Over => "open",
+        CooldownAnswer::Over => "over",
     };
     CooldownBody { state, ends_at: time::write(cooldown.ends_at), window_end: time::write(cooldown.window_end) }
 }

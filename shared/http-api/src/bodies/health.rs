@@ -1,12 +1,12 @@
-//! Health.
+//! The answers about health.
 
+use crate::time;
 use delivery::ports::recovery::Epoch;
 use domain::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
-/// How howk's parts are.
+/// The health of the store and the log.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HealthAnswer {
     /// `healthy` or `degraded`.
@@ -22,7 +22,7 @@ pub(crate) struct HealthAnswer {
     pub(crate) timestamp: String,
 }
 
-/// How each part is.
+/// The health of each part.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Components {
     /// The hot state.
@@ -54,7 +54,7 @@ impl EpochBody {
     }
 }
 
-/// Whether howk wants requests.
+/// Whether howk takes requests.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReadyAnswer {
     /// `ready` or `not ready`.
@@ -65,7 +65,7 @@ pub(crate) struct ReadyAnswer {
     pub(crate) error: Option<&'static str>,
 }
 
-/// How each dependency is.
+/// The health of the dependencies.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DependenciesAnswer {
     /// `healthy` or `degraded`.

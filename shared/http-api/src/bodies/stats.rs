@@ -4,7 +4,7 @@ use delivery::ports::stats::Counts;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What was counted lately.
+/// The counts of the last hour and the last day.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StatsAnswer {
     /// This hour and the one before it, UTC.
@@ -13,7 +13,7 @@ pub(crate) struct StatsAnswer {
     pub(crate) last_24h: StatsPeriod,
 }
 
-/// What was counted in one period: the sum of the whole hours that it touches.
+/// The counts of one period: the sum of the whole hours that it touches.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StatsPeriod {
     /// Its length.
@@ -29,7 +29,7 @@ pub(crate) struct StatsPeriod {
     exhausted: u64,
     /// Webhooks moved to the slow lane.
     diverted: u64,
-    /// Different endpoints, perhaps estimated.
+    /// Different endpoints; the store may estimate the number.
     unique_endpoints: u64,
 }
 

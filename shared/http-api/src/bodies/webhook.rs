@@ -1,9 +1,9 @@
 //! Accepted webhooks and their status.
 
-use domain::{Phase, Status, WebhookId};
+use crate::time;
+use domain::{Phase, ReasonType, Status, WaitReason, WebhookId};
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::http::time;
 
 use crate::problem::Problem;
 
@@ -24,7 +24,7 @@ impl Accepted {
     }
 }
 
-/// What became of the webhooks of a batch.
+/// The answer to a batch.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchAnswer {
     /// One answer per webhook, in the order of the request.
@@ -35,7 +35,7 @@ pub(crate) struct BatchAnswer {
     pub(crate) failed: usize,
 }
 
-/// What became of one webhook of a batch: an id and a status, or an error.
+/// The answer to one webhook of a batch: an id and a status, or an error.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BatchItem {
     /// Its place in the request, from 0.
@@ -76,14 +76,29 @@ pub(crate) struct BatchRefused {
     pub(crate) answer: BatchAnswer,
 }
 
-/// What is known of a webhook.
+/// The status of a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WebhookStatus {
     /// Its id.
     webhook_id: String,
-    /// `pending`, `delivering`, `failed` (waiting for a retry), `held`, `delivered` or `exhausted`.
+    /// `pending`, `delivering`, `failed` (waiting for a retry), `held`, `delivered` or `exhausted` (given up).
     #[schema(example = "delivered")]
     state: &'static str,
+    /// Why it was given up, when it was: `exhausted` (every attempt failed), `unrecoverable` (the answer was a status that
+    /// is not retried), `gone` (410) or `address_refused`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "unrecoverable")]
+    reason_type: Option<&'static str>,
+    /// What the next request waits for, when it waits: `backoff` (after a failed attempt), `circuit` (the endpoint failed
+    /// too often), `cooldown` (the endpoint's Retry-After), `busy` (too many requests are under way), `pace` (the slow
+    /// lane's), `claimed` (another process has it), `paused` or `disabled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "backoff")]
+    waiting_for: Option<&'static str>,
+    /// Until when it waits; absent while paused or disabled, which last until the endpoint is resumed or enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    waiting_until: Option<String>,
     /// Requests made so far.
     attempts: u32,
     /// When the last request began.
@@ -113,6 +128,9 @@ impl From<Status> for WebhookStatus {
         Self {
             webhook_id: status.id.to_string(),
             state: state(&status),
+            reason_type: status.reason_type.map(ReasonType::code),
+            waiting_for: status.waiting_for.map(waiting_for),
+            waiting_until: due.map(time::write),
             attempts: status.attempts,
             last_attempt_at: status.last_attempt_at.map(time::write),
             last_status_code: status.last_status,
@@ -123,7 +141,12 @@ impl From<Status> for WebhookStatus {
     }
 }
 
-/// The original's names. Who waits without having been tried has not failed.
+/// The word for what a webhook waits for.
+fn waiting_for(reason: WaitReason) -> &'static str {
+    if reason == WaitReason::Retry { "backoff" } else { reason.code() }
+}
+
+/// The original's names. A webhook that waits without an attempt has not failed.
 const fn state(status: &Status) -> &'static str {
     match status.phase {
         Phase::Pending => "pending",

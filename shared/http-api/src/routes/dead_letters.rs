@@ -1,4 +1,4 @@
-//! Dead letters: list them, replay one, replay those that a filter admits.
+//! Dead letters: list them, replay one, replay those that match a filter.
 
 use std::sync::Arc;
 
@@ -10,18 +10,17 @@ use delivery::ports::dead_letters::{DeadLetterCursor, DeadLetterFilter};
 use domain::WebhookId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::http::ValidationError;
-use wire::http::dead_letters::{self, Filter};
 
 use super::documented;
 use crate::answer::json;
 use crate::api::Api;
 use crate::auth::Caller;
 use crate::bodies::dead_letter::{DeadLetterItem, DeadLetterPage, ReplayedMany, ReplayedOne};
-use crate::bodies::request;
 use crate::extract::{Param, Whole};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::requests::dead_letters::{self, ReplayFilter};
+use crate::validation::ValidationError;
 
 const PARAMETERS: [&str; 7] = ["config_id", "endpoint", "reason_type", "since", "until", "limit", "cursor"];
 
@@ -36,21 +35,23 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
         ("config_id" = Option<String>, Query, description = "Of this config id"),
         ("endpoint" = Option<String>, Query, description = "Of this endpoint: its hash or its URL"),
         ("reason_type" = Option<String>, Query,
-            description = "exhausted, unrecoverable, gone, address_refused or undecodable"),
+            description = "exhausted, unrecoverable, gone or address_refused"),
         ("since" = Option<String>, Query, description = "Given up at or after this RFC 3339 time"),
         ("until" = Option<String>, Query, description = "Given up before this RFC 3339 time"),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 200,
             description = "The length of a page, 50 by default"),
         ("cursor" = Option<String>, Query, description = "The next_cursor of the page before")
     ),
-    responses((status = 200, body = DeadLetterPage, description = "A page of them, the newest first."), documented::Reads)
+    responses((status = 200, body = DeadLetterPage, description = "A page of them, the oldest first."), documented::Reads)
 )]
 async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     let (filter, limit, after) = page(&Query::read(query.as_deref(), &PARAMETERS)?)?;
     caller.may_filter(filter.config_id.as_ref())?;
     let listed = api.dead_letters.list(&filter, after.as_ref(), limit).await?;
     let last = listed.last().filter(|_| listed.len() == limit);
-    let next_cursor = last.map(|Listed { entry, .. }| dead_letters::write_cursor(entry.at, &entry.id));
+    let next_cursor = last.map(|Listed { entry, .. }| {
+        dead_letters::write_cursor(&DeadLetterCursor { at: entry.at, id: entry.id.clone() })
+    });
     let deadletters = listed.into_iter().map(DeadLetterItem::from).collect();
     Ok(json(StatusCode::OK, &DeadLetterPage { deadletters, next_cursor }))
 }
@@ -60,7 +61,7 @@ async fn list(State(api): State<Arc<Api>>, caller: Caller, RawQuery(query): RawQ
     post, path = "/deadletters/{webhook_id}/replay", tag = "dead letters",
     params(("webhook_id" = String, Path, description = "The webhook's id")),
     responses(
-        (status = 202, body = ReplayedOne, description = "It begins anew."),
+        (status = 202, body = ReplayedOne, description = "It is accepted again, as a new life of the webhook."),
         documented::Reads,
         (status = 404, body = Problem, content_type = "application/problem+json",
             description = "There is no such dead letter (any more)."),
@@ -87,18 +88,18 @@ async fn replay(
     }
 }
 
-/// Replays every dead letter that a filter admits, each once. Calling again after an error replays the rest.
+/// Replays every dead letter that matches a filter, each once. Calling again after an error replays the rest.
 #[utoipa::path(
     post, path = "/deadletters/replay", tag = "dead letters",
-    request_body = request::ReplayFilter,
-    responses((status = 202, body = ReplayedMany, description = "They begin anew."), documented::Writes)
+    request_body = ReplayFilter<'static>,
+    responses((status = 202, body = ReplayedMany, description = "They are accepted again, each as a new life of its webhook."), documented::Writes)
 )]
 async fn replay_matching(
     State(api): State<Arc<Api>>,
     caller: Caller,
     Whole(body): Whole,
 ) -> Result<Response, Problem> {
-    let filter = asked(dead_letters::read_replay(&body)?);
+    let filter = dead_letters::read_replay(&body)?;
     caller.may_filter(filter.config_id.as_ref())?;
     let ids = api.dead_letters.replay_matching(&filter).await?;
     Ok(json(StatusCode::ACCEPTED, &ReplayedMany::new(&ids)))
@@ -106,25 +107,18 @@ async fn replay_matching(
 
 type Page = (DeadLetterFilter, usize, Option<DeadLetterCursor>);
 
-/// The filter, the limit and the cursor of a listing, or every mistake in them.
+/// The filter, the limit and the cursor of a listing, or every error in them.
 fn page(query: &Query) -> Result<Page, Problem> {
-    let mut mistakes = Vec::new();
-    let filter = dead_letters::read_query(|name| query.get(name)).map_err(|found| mistakes.extend(found)).ok();
-    let limit = query.limit().map_err(|mistake| mistakes.push(mistake)).ok();
+    let mut errors = Vec::new();
+    let filter = dead_letters::read_query(|name| query.get(name)).map_err(|found| errors.extend(found)).ok();
+    let limit = query.limit().map_err(|error| errors.push(error)).ok();
     let cursor = query.get("cursor").map(|text| {
         let message = "is not a cursor that a listing answered with".to_owned();
         dead_letters::read_cursor(text).ok_or(ValidationError { field: "cursor".to_owned(), message })
     });
-    let cursor = cursor.transpose().map_err(|mistake| mistakes.push(mistake)).ok().flatten();
+    let cursor = cursor.transpose().map_err(|error| errors.push(error)).ok().flatten();
     match (filter, limit) {
-        (Some(filter), Some(limit)) if mistakes.is_empty() => {
-            Ok((asked(filter), limit, cursor.map(|(at, id)| DeadLetterCursor { at, id })))
-        }
-        _ => Err(Problem::invalid(mistakes)),
+        (Some(filter), Some(limit)) if errors.is_empty() => Ok((filter, limit, cursor)),
+        _ => Err(Problem::invalid(errors)),
     }
-}
-
-fn asked(filter: Filter) -> DeadLetterFilter {
-    let Filter { config_id, endpoint, reason_type, since, until } = filter;
-    DeadLetterFilter { config_id, endpoint, reason_type, since, until }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
-use crate::problem::{FieldProblem, PROBLEM_JSON, Problem};
+use crate::problem::{PROBLEM_JSON, Problem};
+use crate::validation::ValidationError;
 
 type Responses = BTreeMap<String, RefOr<Response>>;
 
@@ -30,7 +31,7 @@ impl IntoResponses for Reads {
         responses.extend(problems(&[
             ("422", "A parameter breaks a rule; errors names it."),
             ("500", "An internal error."),
-            ("503", "Temporarily unavailable; Retry-After tells when to repeat."),
+            ("503", "Temporarily unavailable; Retry-After says when to repeat the request."),
         ]));
         responses
     }
@@ -40,7 +41,7 @@ impl IntoResponses for Writes {
     fn responses() -> Responses {
         let mut responses = Reads::responses();
         responses.extend(problems(&[
-            ("400", "The body is not JSON; detail tells where."),
+            ("400", "The body is not JSON; detail says where."),
             ("413", "The body is too large."),
             ("422", "Fields break rules; errors names all of them."),
         ]));
@@ -61,6 +62,6 @@ fn problems(listed: &[(&str, &str)]) -> Responses {
 pub(super) fn schemas() -> Vec<(String, RefOr<utoipa::openapi::schema::Schema>)> {
     vec![
         (Problem::name().into_owned(), Problem::schema()),
-        (FieldProblem::name().into_owned(), FieldProblem::schema()),
+        (ValidationError::name().into_owned(), ValidationError::schema()),
     ]
 }

@@ -1,4 +1,4 @@
-//! Endpoints: which are in trouble, and what their owners decide about them.
+//! Endpoints: the unhealthy ones, and the decisions of their owners.
 
 use std::sync::Arc;
 
@@ -9,27 +9,26 @@ use axum::response::Response;
 use domain::{Endpoint, EndpointHash, EndpointSetting};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::http::ValidationError;
-use wire::http::decision;
 
 use super::documented;
 use crate::answer::json;
 use crate::api::Api;
 use crate::auth::Caller;
 use crate::bodies::endpoint::{Decided, EndpointItem, EndpointPage, setting_name};
-use crate::bodies::request;
 use crate::extract::{InPath, Param, Whole};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::requests::decision::{self, Decider};
+use crate::validation::ValidationError;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new().routes(routes!(list)).routes(routes!(show)).routes(routes!(decide))
 }
 
-/// What an owner wants.
+/// The decision that a path names.
 struct Decision(EndpointSetting);
 
-/// The endpoint of a path, and what its owner wants of it.
+/// The endpoint of a path, and the decision about it.
 struct Order {
     hash: EndpointHash,
     state: EndpointSetting,
@@ -53,7 +52,7 @@ impl InPath for Decision {
             "pause" => Ok(Self(EndpointSetting::Paused)),
             "disable" => Ok(Self(EndpointSetting::Disabled)),
             "resume" | "enable" => Ok(Self(EndpointSetting::Active)),
-            _ => Err(Problem::not_found("an endpoint can be told to pause, resume, disable or enable")),
+            _ => Err(Problem::not_found("the decisions about an endpoint are pause, resume, disable and enable")),
         }
     }
 }
@@ -93,7 +92,8 @@ async fn unhealthy(api: &Api, query: &Query) -> Result<EndpointPage, Problem> {
         (Ok(after), Ok(limit)) => (after, limit),
         (after, limit) => return Err(Problem::invalid(after.err().into_iter().chain(limit.err()).collect())),
     };
-    // Asked of the port, not of the service: a page is full by what it looked at, not by what is still in trouble.
+    // From the port, not from the service: a page is full by the hashes that were read, also when some of these endpoints
+    // are no longer unhealthy.
     let hashes = api.endpoints.endpoints.unhealthy(after.as_ref(), limit).await?;
     let views = futures::future::try_join_all(hashes.iter().map(|hash| api.endpoints.view(hash))).await?;
     let now = api.clock.now();
@@ -102,7 +102,7 @@ async fn unhealthy(api: &Api, query: &Query) -> Result<EndpointPage, Problem> {
     Ok(EndpointPage { endpoints, next_after })
 }
 
-/// What is known of one endpoint. Needs a key that covers every config id.
+/// The state of one endpoint. Needs a key that covers every config id.
 #[utoipa::path(
     get, path = "/endpoints/{hash}", tag = "endpoints",
     params(("hash" = String, Path, description = "The endpoint's hash")),
@@ -127,16 +127,16 @@ async fn known(api: &Api, hash: EndpointHash, url: Option<String>) -> Result<End
 }
 
 /// Records what one config id decides about an endpoint. While it is paused or disabled, webhooks are held, never
-/// lost; on resume or enable they go out. Deciding the same again is harmless.
+/// lost; on resume or enable they are released. Deciding the same again is harmless.
 #[utoipa::path(
     post, path = "/endpoints/{hash}/{decision}", tag = "endpoints",
     params(
         ("hash" = String, Path, description = "The endpoint's hash"),
         ("decision" = String, Path, description = "pause, resume, disable or enable")
     ),
-    request_body = request::Decider,
+    request_body = Decider<'static>,
     responses(
-        (status = 200, body = Decided, description = "It holds from now on."),
+        (status = 200, body = Decided, description = "It is in force from now on."),
         documented::Writes,
         (status = 404, body = Problem, content_type = "application/problem+json", description = "No such decision.")
     )

@@ -1,10 +1,12 @@
-//! Health: of the process, of what it depends on, and whether it wants requests. Open to everybody, so it says little.
+//! Health of the process and of its dependencies, and whether it takes requests. These routes ask for no key, so their
+//! answers hold no detail.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::time;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -14,7 +16,6 @@ use domain::Topic;
 use futures::future::{Either, join, select};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::http::time;
 
 use crate::answer::json;
 use crate::api::Api;
@@ -22,14 +23,14 @@ use crate::bodies::health::{
     Components, Dependencies, DependenciesAnswer, DependencyBody, EpochBody, HealthAnswer, ReadyAnswer,
 };
 
-/// How long a part may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a part may take to answer: shorter than the timeouts of the health checks that load balancers make.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new().routes(routes!(health)).routes(routes!(ready)).routes(routes!(dependencies))
 }
 
-/// What a part said; the error is a text for everybody.
+/// The result of checking each part; the error is a text for callers without a key.
 struct Checked {
     store: Result<Option<Epoch>, &'static str>,
     log: Result<(), &'static str>,
@@ -49,10 +50,10 @@ impl Checked {
     }
 }
 
-/// How howk's parts are.
+/// The health of the store and the log.
 #[utoipa::path(
     get, path = "/health", tag = "operation", security(()),
-    responses((status = 200, body = HealthAnswer, description = "well"), (status = 503, body = HealthAnswer, description = "degraded"))
+    responses((status = 200, body = HealthAnswer, description = "healthy"), (status = 503, body = HealthAnswer, description = "degraded"))
 )]
 async fn health(State(api): State<Arc<Api>>) -> Response {
     let checked = check(&api).await;
@@ -67,7 +68,7 @@ async fn health(State(api): State<Arc<Api>>) -> Response {
     json(checked.status(), &answer)
 }
 
-/// Whether howk wants requests: it serves, the log is reachable, and the hot state is whole.
+/// Whether howk takes requests: it serves, the log is reachable, and the hot state is rebuilt.
 #[utoipa::path(
     get, path = "/ready", tag = "operation", security(()),
     responses((status = 200, body = ReadyAnswer, description = "ready"), (status = 503, body = ReadyAnswer, description = "not ready"))
@@ -89,11 +90,11 @@ async fn ready(State(api): State<Arc<Api>>) -> Response {
     }
 }
 
-/// How each dependency is. Answers within 5 seconds.
+/// The health of each dependency. Answers within 5 seconds.
 #[utoipa::path(
     get, path = "/health/dependencies", tag = "operation", security(()),
     responses(
-        (status = 200, body = DependenciesAnswer, description = "well"),
+        (status = 200, body = DependenciesAnswer, description = "healthy"),
         (status = 503, body = DependenciesAnswer, description = "degraded")
     )
 )]
@@ -115,7 +116,7 @@ const fn part<T>(checked: &Result<T, &'static str>) -> &'static str {
     if checked.is_ok() { "healthy" } else { "unhealthy" }
 }
 
-/// Asks the store and the log at once.
+/// Checks the store and the log at the same time.
 async fn check(api: &Api) -> Checked {
     let store = within_timeout(api, api.health.recovery.epoch());
     let log = within_timeout(api, async { api.health.log.extents(Topic::Pending).await.map(drop) });
@@ -124,7 +125,7 @@ async fn check(api: &Api) -> Checked {
 }
 
 async fn within_timeout<T>(api: &Api, question: impl Future<Output = Result<T, Fault>>) -> Result<T, &'static str> {
-    let timeout = api.clock.sleep(PATIENCE);
+    let timeout = api.clock.sleep(TIMEOUT);
     match select(pin!(question), pin!(timeout)).await {
         Either::Left((Ok(answer), _)) => Ok(answer),
         Either::Left((Err(fault), _)) => {

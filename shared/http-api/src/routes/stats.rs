@@ -1,4 +1,4 @@
-//! Statistics for people.
+//! Hourly statistics.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new().routes(routes!(stats))
 }
 
-/// What was counted in the last hour and the last day. Needs a key that covers every config id.
+/// The counts of the last hour and the last day. Needs a key that covers every config id.
 #[utoipa::path(
     get, path = "/stats", tag = "operation",
     responses((status = 200, body = StatsAnswer, description = "The counts."), documented::Reads)

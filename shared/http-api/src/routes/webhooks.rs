@@ -1,4 +1,4 @@
-//! Enqueue, one webhook or a batch; and what became of a webhook.
+//! Enqueue, one webhook or a batch; the status and the attempts of a webhook.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use delivery::enqueue::NewWebhook;
-use domain::{ConfigId, Status, WebhookId};
+use delivery::ports::sender::AddressRefused;
+use domain::{ConfigId, Status, TraceParent, WebhookId};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::http::enqueue::{self, EnqueueRequest};
 
 use super::documented;
 use crate::answer::json;
 use crate::api::Api;
 use crate::auth::Caller;
 use crate::bodies::attempt::Attempts;
-use crate::bodies::request;
 use crate::bodies::webhook::{Accepted, BatchAnswer, BatchItem, BatchRefused, WebhookStatus};
 use crate::extract::{Param, Submitted};
 use crate::problem::{Problem, problem_response};
+use crate::requests::enqueue::{self, BatchBody, Context, Submission, WebhookBody};
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
     OpenApiRouter::new()
@@ -34,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<Api>> {
 #[utoipa::path(
     post, path = "/webhooks/{config_id}/enqueue", tag = "webhooks",
     params(("config_id" = String, Path, description = "The tenant: 1 to 128 of A-Z a-z 0-9 . _ - :")),
-    request_body = request::NewWebhook,
+    request_body = WebhookBody<'static>,
     responses((status = 202, body = Accepted, description = "It is accepted and will be delivered."), documented::Writes)
 )]
 async fn enqueue_one(
@@ -44,7 +44,8 @@ async fn enqueue_one(
     Submitted { body, trace }: Submitted,
 ) -> Result<Response, Problem> {
     caller.may_use(&config_id)?;
-    let new = NewWebhook { trace, ..checked(&api, &config_id, enqueue::read(&body)?, "")? };
+    let context = context(&api, config_id, trace);
+    let new = vetted(&api, enqueue::read(&body, &context)?, "")?;
     match api.enqueue.enqueue(vec![new]).await?.as_slice() {
         [id] => Ok(json(StatusCode::ACCEPTED, &Accepted::new(id))),
         ids => Err(miscounted(1, ids.len())),
@@ -56,7 +57,7 @@ async fn enqueue_one(
 #[utoipa::path(
     post, path = "/webhooks/{config_id}/enqueue/batch", tag = "webhooks",
     params(("config_id" = String, Path, description = "The tenant: 1 to 128 of A-Z a-z 0-9 . _ - :")),
-    request_body = request::NewWebhooks,
+    request_body = BatchBody<'static>,
     responses(
         documented::Writes,
         (status = 202, body = BatchAnswer, description = "All were accepted."),
@@ -72,12 +73,13 @@ async fn enqueue_batch(
     Submitted { body, trace }: Submitted,
 ) -> Result<Response, Problem> {
     caller.may_use(&config_id)?;
+    let context = context(&api, config_id, trace);
     let (mut wanted, mut refused) = (Vec::new(), Vec::new());
-    for (index, item) in enqueue::read_batch(&body)?.into_iter().enumerate() {
+    for (index, item) in enqueue::read_batch(&body, &context)?.into_iter().enumerate() {
         let pointer = format!("/webhooks/{index}");
-        let new = item.map_err(Problem::invalid).and_then(|item| checked(&api, &config_id, item, &pointer));
+        let new = item.map_err(Problem::invalid).and_then(|item| vetted(&api, item, &pointer));
         match new {
-            Ok(new) => wanted.push((index, NewWebhook { trace: trace.clone(), ..new })),
+            Ok(new) => wanted.push((index, new)),
             Err(problem) => refused.push(BatchItem::refused(index, problem)),
         }
     }
@@ -110,26 +112,19 @@ fn batch_answer(accepted: Vec<BatchItem>, refused: Vec<BatchItem>) -> Response {
     }
 }
 
-/// What the use-case wants, once the rules that need settings and ports are met too. `pointer` leads to the item.
-fn checked(api: &Api, config_id: &ConfigId, item: EnqueueRequest, pointer: &str) -> Result<NewWebhook, Problem> {
-    if item.require_script {
-        return Err(Problem::script_required(format!("{pointer}/require_script"), config_id));
+const fn context(api: &Api, config_id: ConfigId, trace: Option<TraceParent>) -> Context {
+    Context { config_id, default_max_attempts: api.limits.default_max_attempts, trace }
+}
+
+/// The webhook, once the rules that need ports are met too. `pointer` leads to the item.
+fn vetted(api: &Api, item: Submission, pointer: &str) -> Result<NewWebhook, Problem> {
+    let Submission { webhook, require_script } = item;
+    if require_script {
+        return Err(Problem::script_required(format!("{pointer}/require_script"), &webhook.config_id));
     }
-    let refused = |refused: delivery::ports::sender::AddressRefused| {
-        Problem::address_refused(format!("{pointer}/endpoint"), refused.reason)
-    };
-    api.enqueue.vet(&item.endpoint).map_err(refused)?;
-    Ok(NewWebhook {
-        config_id: config_id.clone(),
-        endpoint: item.endpoint,
-        payload: item.payload,
-        headers: item.headers,
-        idempotency_key: item.idempotency_key,
-        signing_secrets: item.signing_secrets,
-        max_attempts: item.max_attempts.unwrap_or(api.limits.default_max_attempts),
-        retry_on_status: item.retry_on_status,
-        trace: None,
-    })
+    let refused = |refused: AddressRefused| Problem::address_refused(format!("{pointer}/endpoint"), refused.reason);
+    api.enqueue.vet(&webhook.endpoint).map_err(refused)?;
+    Ok(webhook)
 }
 
 /// The use-case promises an id for each webhook.
@@ -138,7 +133,7 @@ fn miscounted(wanted: usize, got: usize) -> Problem {
     Problem::from(delivery::Fault::new(delivery::FaultKind::Permanent, context))
 }
 
-/// What is known of a webhook.
+/// The status of a webhook.
 #[utoipa::path(
     get, path = "/webhooks/{webhook_id}/status", tag = "webhooks",
     params(("webhook_id" = String, Path, description = "The id that enqueue answered with")),

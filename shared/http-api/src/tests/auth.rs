@@ -1,4 +1,4 @@
-//! Keys: who gets in, and what they see (TN-1).
+//! Keys: which callers are let in, and which webhooks they see (TN-1).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ async fn tn_1_another_tenants_webhooks_and_dead_letters_read_as_unknown() {
     let world = World::new();
     let id = webhook_id();
     world.statuses.lock().unwrap().insert(id.clone(), (status(Phase::Pending, 0), Vec::new()));
-    world.bury(dead_letter(1, "shop"));
+    world.add_dead_letter(dead_letter(1, "shop"));
     let dead = dead_letter(1, "shop").dispatch.webhook.id.clone();
     for (route, good) in [
         (format!("GET /webhooks/{id}/status"), 200),

@@ -37,10 +37,10 @@ pub(super) fn dead_letter(number: u128, config: &str) -> DeadLetter {
 }
 
 #[tokio::test]
-async fn pages_cover_every_letter_once_and_show_no_secret() {
+async fn pages_cover_every_dead_letter_once_and_show_no_secret() {
     let world = World::new();
     for number in [3, 1, 2, 5, 4] {
-        world.bury(dead_letter(number, "shop"));
+        world.add_dead_letter(dead_letter(number, "shop"));
     }
     let (mut seen, mut path) = (Vec::new(), "/deadletters?limit=2".to_owned());
     loop {
@@ -71,14 +71,14 @@ async fn pages_cover_every_letter_once_and_show_no_secret() {
 #[tokio::test]
 async fn filters_narrow_the_listing() {
     let world = World::new();
-    world.bury(dead_letter(1, "shop"));
-    world.bury(dead_letter(2, "other"));
+    world.add_dead_letter(dead_letter(1, "shop"));
+    world.add_dead_letter(dead_letter(2, "other"));
     world.dead_letters.lock().unwrap()[1].1 = None;
     let hash = dead_letter(1, "shop").dispatch.webhook.endpoint.hash().to_string();
     for (query, count) in [
         ("", 2),
         ("config_id=shop", 1),
-        ("config_id=nobody", 0),
+        ("config_id=unknown", 0),
         ("reason_type=exhausted", 2),
         ("reason_type=gone", 0),
         ("since=2026-01-02T03:04:06.006Z&until=2026-01-02T03:04:07.006Z", 1),
@@ -95,9 +95,9 @@ async fn filters_narrow_the_listing() {
 }
 
 #[tokio::test]
-async fn one_letter_is_replayed_once() {
+async fn one_dead_letter_is_replayed_once() {
     let world = World::new();
-    world.bury(dead_letter(1, "shop"));
+    world.add_dead_letter(dead_letter(1, "shop"));
     let id = dead_letter(1, "shop").dispatch.webhook.id.clone();
     let path = format!("/deadletters/{id}/replay");
     world.leased.lock().unwrap().push(id.clone());
@@ -111,12 +111,12 @@ async fn one_letter_is_replayed_once() {
 }
 
 #[tokio::test]
-async fn a_filter_replays_what_it_admits_two_callers_at_once_included() {
+async fn a_filter_replays_each_match_once_for_two_callers_at_once() {
     let world = World::new();
     for number in 1..=3 {
         let mut dead_letter = dead_letter(number, if number == 3 { "other" } else { "shop" });
         dead_letter.at = NOW;
-        world.bury(dead_letter);
+        world.add_dead_letter(dead_letter);
     }
     let body = r#"{"config_id":"shop"}"#;
     let (one, other) = futures::future::join(

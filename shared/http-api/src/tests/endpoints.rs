@@ -31,21 +31,38 @@ fn view(url: &str) -> EndpointView {
 }
 
 #[tokio::test]
-async fn an_endpoint_in_trouble_tells_why() {
+async fn an_unhealthy_endpoint_is_shown_with_the_reasons() {
     let world = World::new();
     let view = view("https://a.example/x?secret=hidden");
     let hash = view.hash.to_string();
     world.views.lock().unwrap().insert(view.hash.clone(), view);
     let expected = serde_json::json!({
-        "hash": hash, "url": "https://a.example/x", "normal": false, "inflight": 2,
+        "hash": hash, "url": "https://a.example/x", "normal": false, "inflight": 2, "held": 9,
         "circuit": { "state": "open", "since": "2026-01-02T03:04:05.006Z" },
-        "cooldown": { "state": "closed", "ends_at": "2026-01-02T03:05:05.006Z", "window_end": "2026-01-02T03:05:35.006Z" },
+        "cooldown": { "state": "holding", "ends_at": "2026-01-02T03:05:05.006Z", "window_end": "2026-01-02T03:05:35.006Z" },
         "settings": [{ "config_id": "shop", "state": "paused", "held": 9 }],
     });
     assert_eq!(world.get(&format!("/endpoints/{hash}")).await.json(), expected);
     assert_eq!(world.get("/endpoints").await.json(), serde_json::json!({ "endpoints": [expected] }));
     let found = world.get("/endpoints?url=https://a.example/x?secret%3Dhidden").await.json();
     assert_eq!(found["endpoints"][0]["hash"], hash);
+}
+
+#[tokio::test]
+async fn a_cooldown_is_holding_probing_or_over() {
+    let world = World::new();
+    let second = Duration::from_secs(1);
+    for (ends_at, window_end, state) in [
+        (NOW.plus(second), NOW.plus(2 * second), "holding"),
+        (NOW, NOW.plus(second), "probing"),
+        (NOW.minus(second), NOW, "over"),
+    ] {
+        let mut view = view("https://a.example/x");
+        view.state.cooldown = Some(Cooldown::new(ends_at, window_end));
+        let path = format!("/endpoints/{}", view.hash);
+        world.views.lock().unwrap().insert(view.hash.clone(), view);
+        assert_eq!(world.get(&path).await.json()["cooldown"]["state"], state);
+    }
 }
 
 #[tokio::test]
@@ -81,7 +98,7 @@ async fn pages_cover_every_endpoint_once() {
 }
 
 #[tokio::test]
-async fn decisions_are_durable_before_they_count_and_what_was_held_goes_out() {
+async fn decisions_are_durable_before_they_count_and_what_was_held_is_released() {
     let world = World::new();
     let dead_letter = dead_letter(1, "shop");
     let hash = dead_letter.dispatch.webhook.endpoint.hash().clone();

@@ -8,16 +8,16 @@ use delivery::ports::recovery::Epoch;
 
 use super::world::{NOW, World};
 
-fn whole(world: &World) {
+fn rebuilt(world: &World) {
     let completed_at = NOW.minus(Duration::from_secs(90));
     *world.epoch.lock().unwrap() = Some(Epoch { number: 4, completed_at, replayed: 1, statuses_pending: false });
     world.ready.store(true, Ordering::Release);
 }
 
 #[tokio::test]
-async fn healthy_and_ready_when_everything_answers() {
+async fn healthy_and_ready_when_every_part_answers() {
     let world = World::new();
-    whole(&world);
+    rebuilt(&world);
     let answer = world.get("/health").await;
     assert_eq!(answer.status, 200);
     let expected = serde_json::json!({
@@ -37,7 +37,7 @@ async fn healthy_and_ready_when_everything_answers() {
 async fn not_ready_before_the_server_serves_or_while_the_hot_state_is_lost() {
     let world = World::new();
     assert_eq!(world.get("/ready").await.json()["error"], "starting or stopping");
-    whole(&world);
+    rebuilt(&world);
     *world.epoch.lock().unwrap() = None;
     let answer = world.get("/ready").await;
     assert_eq!((answer.status.as_u16(), &answer.json()["status"]), (503, &"not ready".into()));
@@ -45,9 +45,9 @@ async fn not_ready_before_the_server_serves_or_while_the_hot_state_is_lost() {
 }
 
 #[tokio::test]
-async fn degraded_when_a_part_fails_and_no_secret_is_told() {
+async fn degraded_when_a_part_fails_and_no_secret_is_shown() {
     let world = World::new();
-    whole(&world);
+    rebuilt(&world);
     world.fail(FaultKind::Transient);
     for path in ["/health", "/health/dependencies", "/ready"] {
         let answer = world.get(path).await;
@@ -61,7 +61,7 @@ async fn degraded_when_a_part_fails_and_no_secret_is_told() {
 #[tokio::test]
 async fn a_part_that_never_answers_does_not_hold_the_answer_up() {
     let world = World::new();
-    whole(&world);
+    rebuilt(&world);
     world.stalled.store(true, Ordering::Relaxed);
     let answer = world.get("/health/dependencies").await;
     assert_eq!(answer.status, 503);

@@ -237,14 +237,14 @@ async fn a_body_that_announces_its_length_is_refused_before_it_is_read() {
 }
 
 #[tokio::test]
-async fn malformed_json_is_told_where() {
+async fn the_problem_of_malformed_json_says_where() {
     let answer = World::new().ask("POST", ONE, "{\n \"endpoint\": }").await;
     answer.assert_problem(400);
     assert!(answer.json()["detail"].as_str().unwrap().contains("line 2 column 14"), "{answer:?}");
 }
 
 #[tokio::test]
-async fn every_mistake_is_named_at_once() {
+async fn every_error_is_named_at_once() {
     let answer = World::new().ask("POST", ONE, r#"{"endpoint":"x","max_attempts":0,"max_attempt":1}"#).await;
     answer.assert_problem(422);
     assert_eq!(answer.fields(), ["/max_attempt", "/endpoint", "/payload", "/max_attempts"]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use delivery::FaultKind;
-use domain::{Attempt, Cause, ConfigId, Next, Phase, Status, Timestamp, WebhookId};
+use domain::{Attempt, Cause, ConfigId, Next, Phase, ReasonType, Status, Timestamp, WaitReason, WebhookId};
 use serde_json::json;
 
 use super::world::{NOW, World};
@@ -42,9 +42,10 @@ async fn states_have_the_originals_names() {
 }
 
 #[tokio::test]
-async fn a_status_tells_what_is_known_and_nothing_else() {
+async fn a_status_shows_what_is_known_and_nothing_else() {
     let failed = Status {
         next: Some(Next { due: NOW.plus(Duration::from_secs(10)), attempt: 2 }),
+        waiting_for: Some(WaitReason::Retry),
         last_attempt_at: Some(NOW),
         last_status: Some(500),
         last_error: Some("the endpoint answered 500".to_owned()),
@@ -53,6 +54,8 @@ async fn a_status_tells_what_is_known_and_nothing_else() {
     let expected = json!({
         "webhook_id": webhook_id().as_str(),
         "state": "failed",
+        "waiting_for": "backoff",
+        "waiting_until": "2026-01-02T03:04:15.006Z",
         "attempts": 1,
         "last_attempt_at": "2026-01-02T03:04:05.006Z",
         "last_status_code": 500,
@@ -67,6 +70,29 @@ async fn a_status_tells_what_is_known_and_nothing_else() {
         "delivered_at": "2026-01-02T03:04:05.006Z",
     });
     assert_eq!(read(status(Phase::Delivered, 1)).await, expected);
+}
+
+#[tokio::test]
+async fn what_waits_is_shown_with_the_reason_and_until_when() {
+    let next = Some(Next { due: NOW.plus(Duration::from_secs(10)), attempt: 1 });
+    for reason in WaitReason::ALL {
+        let phase = if reason.is_held() { Phase::Held } else { Phase::Waiting };
+        let json = read(Status { next, waiting_for: Some(reason), ..status(phase, 0) }).await;
+        let name = if reason == WaitReason::Retry { "backoff" } else { reason.code() };
+        assert_eq!(json["waiting_for"], name);
+        let until = json.get("waiting_until").and_then(serde_json::Value::as_str);
+        assert_eq!(until, (!reason.is_held()).then_some("2026-01-02T03:04:15.006Z"), "{name}");
+        assert!(json.get("reason_type").is_none(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_given_up_keeps_the_originals_state_and_names_the_reason() {
+    for reason in ReasonType::ALL {
+        let json = read(Status { reason_type: Some(reason), ..status(Phase::Dead, 1) }).await;
+        assert_eq!((&json["state"], &json["reason_type"]), (&"exhausted".into(), &reason.code().into()));
+        assert!(json.get("waiting_for").is_none() && json.get("waiting_until").is_none());
+    }
 }
 
 #[tokio::test]

@@ -172,7 +172,7 @@ impl World {
     }
 
     /// Lists a dead letter; its position is its place in the list.
-    pub(super) fn bury(&self, dead_letter: DeadLetter) {
+    pub(super) fn add_dead_letter(&self, dead_letter: DeadLetter) {
         let mut dead_letters = self.dead_letters.lock().unwrap();
         let position = Position { partition: 0, offset: u64::try_from(dead_letters.len()).unwrap() };
         dead_letters.push((index_entry(&dead_letter, position), Some(dead_letter)));
@@ -221,7 +221,7 @@ impl Log for World {
 #[async_trait]
 impl HotState for World {
     async fn acquire(&self, _: AcquireRequest<'_>) -> Facts {
-        unreachable!("the API opens nothing")
+        unreachable!("the API acquires nothing")
     }
 
     async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {

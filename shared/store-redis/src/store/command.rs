@@ -12,7 +12,6 @@ use wire::hot;
 
 use crate::fault;
 use crate::link::{read, together};
-use crate::packed::pack;
 use crate::scripts::{
     CREATE, Call, DEAD_MARK, DEAD_PUT, DECIDE, HOLD, REPORT, SCHEDULE, SETTLE, TOKEN_BACK, UNCLAIM, UNHOLD,
     UNSCHEDULE,
@@ -167,10 +166,7 @@ impl RedisStore {
         };
         let call = call.arg(hot::status::encode(status)).arg(ms(self.retention.webhook)).arg(ATTEMPTS_KEPT);
         match attempt {
-            // In hexadecimal and of one width, so that the names sort as the places do.
-            Some(attempt) => call
-                .arg(format!("a:{:016x}{:08x}", attempt.dispatch, attempt.number))
-                .arg(hot::attempt::encode(attempt)),
+            Some(attempt) => call.arg(hot::attempt::field(attempt)).arg(hot::attempt::encode(attempt)),
             None => call.arg("").arg(""),
         }
     }
@@ -307,7 +303,7 @@ fn through(call: Call, webhooks: &[(WebhookId, u64)]) -> Call {
 fn chunks(put: Vec<Waiting>) -> io::Result<Vec<Chunk>> {
     let (mut chunks, mut bytes) = (Vec::<Chunk>::new(), 0);
     for waiting in put {
-        let packed = pack(&waiting)?;
+        let packed = hot::waiting::encode(&waiting)?;
         bytes += packed.len();
         match chunks.last_mut() {
             Some(last) if last.len() < CHUNK_MAX && bytes <= CHUNK_BYTES_MAX => last.push((waiting, packed)),

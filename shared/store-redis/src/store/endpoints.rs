@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use delivery::Fault;
 use delivery::ports::endpoints::{EndpointView, Endpoints, SettingView};
 use domain::{ConfigId, EndpointHash, Timestamp, Waiting};
+use wire::hot;
 
 use crate::link::in_order;
-use crate::packed::{unpack, unpacked_bytes};
 use crate::store::RedisStore;
 use crate::store::replies::{self, Fields};
 
@@ -105,9 +105,9 @@ impl Endpoints for RedisStore {
             let (next, page) = self.page(&key, cursor, PARKED_PAGE).await?;
             for (id, packed) in page {
                 if bytes < PARKED_BYTES_MAX
-                    && let Some(waiting) = unpack(&packed)
+                    && let Ok(waiting) = hot::waiting::decode(&packed)
                 {
-                    bytes += unpacked_bytes(&packed);
+                    bytes += hot::waiting::unpacked_bytes(&packed);
                     found.insert(id, waiting);
                 }
             }

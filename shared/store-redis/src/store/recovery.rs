@@ -1,75 +1,22 @@
 //! Port `recovery` on Redis: the epoch, the rebuild's lock and cursor, the fingerprint.
 //!
-//! Shapes: the epoch is `number completed_at replayed state`, the state `behind` or `whole`, the cursor `phase replayed offsets ends scope begun_at`, both lists
-//! parted by commas and `-` when empty, the scope `all` or `waiting`.
+//! An epoch or a cursor that cannot be read counts as lost: the rebuild begins anew.
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use delivery::Fault;
-use delivery::ports::recovery::{Cursor, Epoch, Recovery, Scope};
+use delivery::ports::recovery::{Cursor, Epoch, Recovery};
 use domain::{ClaimHolder, EndpointHash, Fence, Timestamp, Waiting};
+use wire::hot;
 
 use crate::keys::{DUE_SHARDS, fnv};
 use crate::link::in_order;
-use crate::packed::unpack;
 use crate::scripts::{REBUILD_ADVANCE, REBUILD_COMPLETE, REBUILD_LOCK};
 use crate::store::RedisStore;
 
 /// Entries that a fingerprint asks for at once, about.
 const FINGERPRINT_PAGE: usize = 500;
-
-fn list(numbers: &[u64]) -> String {
-    if numbers.is_empty() {
-        return "-".to_owned();
-    }
-    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
-}
-
-fn numbers(text: &str) -> Option<Vec<u64>> {
-    if text == "-" { Some(Vec::new()) } else { text.split(',').map(|number| number.parse().ok()).collect() }
-}
-
-fn cursor_line(cursor: &Cursor) -> String {
-    let scope = match cursor.scope {
-        Scope::All => "all",
-        Scope::Waiting => "waiting",
-    };
-    let (offsets, ends) = (list(&cursor.offsets), list(&cursor.ends));
-    format!("{} {} {offsets} {ends} {scope} {}", cursor.phase, cursor.replayed, cursor.begun_at.as_ms())
-}
-
-/// A cursor that cannot be read is as good as lost: the rebuild begins anew.
-fn cursor(line: &str) -> Option<Cursor> {
-    let mut words = line.split(' ');
-    let (phase, replayed) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-    let (offsets, ends) = (numbers(words.next()?)?, numbers(words.next()?)?);
-    let scope = match words.next()? {
-        "all" => Scope::All,
-        "waiting" => Scope::Waiting,
-        _ => return None,
-    };
-    let begun_at = Timestamp::from_ms(words.next()?.parse().ok()?);
-    Some(Cursor { phase, offsets, ends, replayed, scope, begun_at })
-}
-
-fn epoch_line(epoch: &Epoch) -> String {
-    let state = if epoch.statuses_pending { "statuses_pending" } else { "rebuilt" };
-    format!("{} {} {} {state}", epoch.number, epoch.completed_at.as_ms(), epoch.replayed)
-}
-
-/// A epoch that cannot be read is as good as lost.
-fn epoch_of(line: &str) -> Option<Epoch> {
-    let (numbers, state) = line.rsplit_once(' ')?;
-    let mut words = numbers.split(' ').map(|word| word.parse().ok());
-    let mut next = || words.next().flatten();
-    let statuses_pending = match state {
-        "statuses_pending" => true,
-        "rebuilt" => false,
-        _ => return None,
-    };
-    Some(Epoch { number: next()?, completed_at: Timestamp::from_ms(next()?), replayed: next()?, statuses_pending })
-}
 
 /// What counts of a waiting webhook: which one, which dispatch and attempt, and when.
 fn fingerprint_of(waiting: &Waiting) -> u64 {
@@ -85,7 +32,7 @@ impl RedisStore {
         let mut cmd = redis::cmd("GET");
         cmd.arg(self.keys.epoch());
         let line: Option<String> = self.link.ask("the epoch", &cmd).await?;
-        Ok(line.as_deref().and_then(epoch_of))
+        Ok(line.and_then(|line| hot::epoch::decode(&line).ok()))
     }
 
     /// The fingerprint of one hash of what waits. A page may repeat what an earlier one held.
@@ -93,8 +40,9 @@ impl RedisStore {
         let (mut found, mut cursor) = (BTreeMap::new(), 0);
         loop {
             let (next, page) = self.page(&key, cursor, FINGERPRINT_PAGE).await?;
-            let prints =
-                page.into_iter().map(|(id, packed)| (id, unpack(&packed).as_ref().map_or(0, fingerprint_of)));
+            let prints = page
+                .into_iter()
+                .map(|(id, packed)| (id, hot::waiting::decode(&packed).as_ref().map_or(0, fingerprint_of)));
             found.extend(prints);
             cursor = next;
             if cursor == 0 {
@@ -136,13 +84,16 @@ impl Recovery for RedisStore {
         self.link.trip();
         let reply: Vec<String> = self.link.call(call).await?;
         Ok(match reply.as_slice() {
-            [fence, line] => fence.parse().ok().map(|fence| (Fence(fence), cursor(line).unwrap_or_default())),
+            [fence, line] => {
+                let cursor = hot::rebuild_cursor::decode(line).unwrap_or_default();
+                fence.parse().ok().map(|fence| (Fence(fence), cursor))
+            }
             _ => None,
         })
     }
 
     async fn advance(&self, fence: Fence, cursor: &Cursor) -> Result<bool, Fault> {
-        let call = REBUILD_ADVANCE.on(&[&self.keys.rebuild()]).arg(fence.0).arg(cursor_line(cursor));
+        let call = REBUILD_ADVANCE.on(&[&self.keys.rebuild()]).arg(fence.0).arg(hot::rebuild_cursor::encode(cursor));
         self.link.trip();
         self.link.call(call).await
     }
@@ -150,7 +101,7 @@ impl Recovery for RedisStore {
     async fn complete(&self, fence: Fence, epoch: &Epoch) -> Result<bool, Fault> {
         let call = REBUILD_COMPLETE.on(&[&self.keys.rebuild(), &self.keys.epoch()]);
         self.link.trip();
-        self.link.call(call.arg(fence.0).arg(epoch_line(epoch))).await
+        self.link.call(call.arg(fence.0).arg(hot::epoch::encode(epoch))).await
     }
 
     async fn fingerprint(&self) -> Result<u64, Fault> {
@@ -158,36 +109,5 @@ impl Recovery for RedisStore {
         lists.extend(self.held_lists().await?);
         let prints = in_order(lists.into_iter().map(|key| self.fingerprint_at(key)).collect()).await?;
         Ok(prints.into_iter().fold(0, u64::wrapping_add))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_come_back_and_broken_ones_are_lost() {
-        let begun_at = Timestamp::from_ms(4);
-        let far = Cursor {
-            phase: 1,
-            offsets: vec![7, 0],
-            replayed: 9,
-            scope: Scope::Waiting,
-            begun_at,
-            ..Cursor::default()
-        };
-        assert_eq!(cursor_line(&far), "1 9 7,0 - waiting 4");
-        for cursor_of in [Cursor::default(), far] {
-            assert_eq!(cursor(&cursor_line(&cursor_of)), Some(cursor_of));
-        }
-        for (statuses_pending, line) in [(true, "3 5 8 statuses_pending"), (false, "3 5 8 rebuilt")] {
-            let epoch = Epoch { number: 3, completed_at: Timestamp::from_ms(5), replayed: 8, statuses_pending };
-            assert_eq!((epoch_line(&epoch).as_str(), epoch_of(line)), (line, Some(epoch)));
-        }
-        assert_eq!((cursor(""), cursor("1 2 x - all 4")), (None, None));
-        assert_eq!(
-            (epoch_of("1 2 rebuilt"), epoch_of("1 2 3"), epoch_of("1 2 3 4"), epoch_of("")),
-            (None, None, None, None)
-        );
     }
 }

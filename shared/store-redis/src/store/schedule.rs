@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use delivery::Fault;
 use delivery::ports::schedule::{Depth, Lease, Schedule};
 use domain::{Timestamp, Waiting, WebhookId};
+use wire::hot;
 
 use crate::keys::{DUE_SHARDS, shard_of};
 use crate::link::in_order;
-use crate::packed::{unpack, unpacked_bytes};
 use crate::scripts::{FORGET_DUE, LEASE_DUE};
 use crate::store::RedisStore;
 
@@ -88,7 +88,7 @@ impl RedisStore {
         )
         .await?;
         let values: BTreeMap<_, _> = leased.into_iter().flatten().filter(|(_, value)| !value.is_empty()).collect();
-        let bytes: usize = values.values().map(|value| unpacked_bytes(value)).sum();
+        let bytes: usize = values.values().map(|value| hot::waiting::unpacked_bytes(value)).sum();
         let readable = values.into_iter().filter_map(|((_, id), value)| readable(id, &value));
         Ok((readable.collect(), room.saturating_sub(bytes)))
     }
@@ -96,7 +96,7 @@ impl RedisStore {
 
 /// A record that cannot be read stays under its lease: the log has it, a rebuild writes it again.
 fn readable(webhook_id: &str, value: &[u8]) -> Option<Waiting> {
-    let waiting = unpack(value);
+    let waiting = hot::waiting::decode(value).ok();
     if waiting.is_none() {
         tracing::warn!(webhook_id, "a record of the schedule cannot be read");
     }

@@ -9,9 +9,6 @@ use wire::hot;
 use crate::link::in_order;
 use crate::store::RedisStore;
 
-/// How the names of attempts' fields begin.
-const ATTEMPT: &str = "a:";
-
 impl RedisStore {
     async fn status(&self, id: &WebhookId) -> Result<Option<Status>, Fault> {
         let mut cmd = redis::cmd("HMGET");
@@ -42,7 +39,8 @@ impl Statuses for RedisStore {
         if !fields.iter().any(|(name, _)| name == "status") {
             return Ok(None);
         }
-        let lines = fields.iter().filter(|(name, _)| name.starts_with(ATTEMPT)).map(|(_, line)| line);
+        let lines =
+            fields.iter().filter(|(name, _)| name.starts_with(hot::attempt::FIELD_PREFIX)).map(|(_, line)| line);
         let mut attempts: Vec<_> = lines.filter_map(|line| hot::attempt::decode(line).ok()).collect();
         attempts.sort_by_key(|attempt| (attempt.dispatch, attempt.number));
         Ok(Some(attempts))

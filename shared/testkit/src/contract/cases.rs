@@ -99,6 +99,7 @@ macro_rules! contract_tests {
             a_status_is_read_back_whole,
             a_webhook_without_attempts_is_known,
             statuses_merge_in_any_order,
+            reasons_merge_in_any_order,
             a_delivery_outranks_a_dead_letter_of_its_dispatch,
             the_first_status_only_creates,
             of_64_merges_at_once_none_is_lost,

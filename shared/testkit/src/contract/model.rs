@@ -2,7 +2,8 @@
 
 use delivery::ports::hot_state::AcquireRequest;
 use domain::{
-    Attempt, ClaimFact, ClaimState, Dispatch, Fence, LeaseFact, Pace, Phase, Settlement, Status, Tokens, Write,
+    Attempt, ClaimFact, ClaimState, Dispatch, Fence, LeaseFact, Pace, Phase, ReasonType, Settlement, Status, Tokens,
+    WaitReason, Write,
 };
 use std::time::Duration;
 
@@ -107,7 +108,11 @@ impl Walk<'_> {
             (1, known) => known.saturating_sub(1),
             (_, known) => known,
         };
-        Status { replayed_from, next, updated_at: at(self.now_ms), ..status(&later, phase) }
+        let known = status(&later, phase);
+        // Of two statuses of one place, the reason may be all that differs.
+        let waiting_for = known.waiting_for.and_then(|_| self.random.pick(&WaitReason::ALL).copied());
+        let reason_type = known.reason_type.and_then(|_| self.random.pick(&ReasonType::ALL).copied());
+        Status { replayed_from, next, waiting_for, reason_type, updated_at: at(self.now_ms), ..known }
     }
 
     async fn take(&mut self) {

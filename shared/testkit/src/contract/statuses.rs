@@ -1,6 +1,6 @@
 //! Statuses and attempts: merged in any order (ST-1), bounded, for readers.
 
-use domain::{ATTEMPTS_KEPT, Attempt, Dispatch, Phase, Settlement, Status, Write};
+use domain::{ATTEMPTS_KEPT, Attempt, Dispatch, Phase, ReasonType, Settlement, Status, WaitReason, Write};
 
 use crate::contract::at_once;
 use crate::contract::store::Store;
@@ -49,6 +49,29 @@ pub async fn a_status_is_read_back_whole(store: &Store) {
     store.write(Write::Settle(settlement)).await;
     assert_eq!(store.status(&third.webhook.id).await, Some(full));
     assert_eq!(store.attempts(&third.webhook.id).await, Some(vec![made]));
+}
+
+/// ST-1: of statuses that differ in nothing but the reason, one stays, whatever the order: the domain's.
+pub async fn reasons_merge_in_any_order(store: &Store) {
+    let random = SeededRandom::new(3);
+    for phase in [Phase::Waiting, Phase::Held, Phase::Dead] {
+        let first = dispatch();
+        let mut statuses: Vec<Status> = WaitReason::ALL
+            .into_iter()
+            .map(|reason| Status { waiting_for: Some(reason), reason_type: None, ..status(&first, phase) })
+            .chain(ReasonType::ALL.into_iter().map(|reason| Status {
+                waiting_for: None,
+                reason_type: Some(reason),
+                ..status(&first, phase)
+            }))
+            .collect();
+        let furthest = statuses.iter().cloned().reduce(Status::merge);
+        random.shuffle(&mut statuses);
+        for status in &statuses {
+            store.write(Write::Merge(status.clone())).await;
+        }
+        assert_eq!(store.status(&first.webhook.id).await, furthest, "{phase:?}");
+    }
 }
 
 /// A webhook that was merged and never tried has no attempts, but is known.

@@ -1,6 +1,7 @@
-//! One request that was made: element of the bounded list in `{wh:<id>}`.
+//! One request that was made: one of a bounded number of fields of `{wh:<id>}`.
 //!
-//! Shape: `number dispatch cause at took_ns status error`.
+//! Shape: the field `a:<dispatch><number>` holds `number dispatch cause at took_ns status error`. The field's numbers are
+//! hexadecimal and of one width, so that the names sort in the order of the attempts.
 
 use std::time::Duration;
 
@@ -9,6 +10,14 @@ use domain::Attempt;
 use super::line::{self, Line};
 use crate::code::Code;
 use crate::unreadable::Unreadable;
+
+/// How the names of attempts' fields begin.
+pub const FIELD_PREFIX: &str = "a:";
+
+/// The name of the field of an attempt.
+pub fn field(attempt: &Attempt) -> String {
+    format!("{FIELD_PREFIX}{:016x}{:08x}", attempt.dispatch, attempt.number)
+}
 
 /// Writes an attempt.
 pub fn encode(attempt: &Attempt) -> String {

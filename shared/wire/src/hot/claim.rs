@@ -1,7 +1,7 @@
 //! A claim: field of `{wh:<id>}`, taken and checked by a Redis script (CL-1).
 //!
-//! Shape: `fence settled terminal due attempt held until owner`; due and attempt are those of what follows the settled
-//! dispatch, held and until the dispatch and the end of the claim last taken. The pattern
+//! Shape: `fence settled terminal due attempt held until holder`; due and attempt are those of the dispatch that follows the
+//! settled one, held and until are the dispatch and the end of the claim last taken. The pattern
 //! `^(%d+) (%d+) ([01]) (%S+) (%S+) (%S+) (%S+) (.*)$` takes it apart.
 
 use domain::{ClaimHolder, ClaimState, Fence};

@@ -1,4 +1,4 @@
-//! What the receiver told everybody: the fields `version`, `circuit`, `cooldown` and `bucket:<start>` of `{ep:<hash>}`.
+//! The state of an endpoint that its answers led to, the same for all tenants: the fields `version`, `circuit`, `cooldown` and `bucket:<start>` of `{ep:<hash>}`.
 
 use domain::EndpointState;
 
@@ -21,7 +21,7 @@ pub fn encode(state: &EndpointState) -> Vec<(String, String)> {
     [version, circuit].into_iter().chain(cooldown).chain(buckets).collect()
 }
 
-/// Reads an endpoint's state from fields in any order; passes over those of others. Buckets come back by start.
+/// Reads an endpoint's state from fields in any order; skips the fields of others. Buckets come back by start.
 ///
 /// # Errors
 /// An [`Unreadable`] that says what is wrong.

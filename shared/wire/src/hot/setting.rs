@@ -1,4 +1,4 @@
-//! What an owner decided: `{ep:<hash>}:owner:<config_id>`, whose key says the endpoint and the tenant.
+//! A tenant's decision: `{ep:<hash>}:setting:<config_id>`, whose key names the endpoint and the tenant.
 //!
 //! Shape: `state decided_at`.
 

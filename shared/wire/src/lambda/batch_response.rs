@@ -1,7 +1,7 @@
-//! The answer to a batch: which of its records must come again.
+//! The answer to a batch: which of its records must be delivered again.
 //!
-//! An item is named by an object, other than those of queues and streams. Readers differ in what they do next: some
-//! deliver only what is named, others everything from the first that is named on. Both are right for howk, as a
+//! An item is named by an object, unlike the items of queues and streams. Event sources differ in what they do next: some
+//! deliver the named records again, others every record from the first named one on. Both are right for howk, because a
 //! dispatch that was settled is dropped when it comes again.
 
 use domain::Position;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::kafka::EventPartition;
 
-/// What must be delivered again; nothing when the whole batch was handled.
+/// The records that must be delivered again; none when the whole batch was handled.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchResponse {

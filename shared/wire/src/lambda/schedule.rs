@@ -1,7 +1,7 @@
-//! What starts the scheduler and the reconciler: a schedule, or a person.
+//! The payload that starts the scheduler or the reconciler, from a schedule or from an operator.
 //!
-//! EventBridge Scheduler's own payload, an EventBridge rule's, our own `Input` and `{"force":true}` are all objects in
-//! which only `force` means something here.
+//! EventBridge Scheduler's own payload, an EventBridge rule's, the `Input` of our schedules and `{"force":true}` are all
+//! objects of which only `force` is read.
 
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ pub struct Scheduled {
 }
 
 impl Scheduled {
-    /// Reads a payload; an empty one and `null` ask for nothing in particular.
+    /// Reads a payload; an empty one and `null` count as `{}`.
     ///
     /// # Errors
     /// An [`Unreadable`] when it is no object, or `force` is no boolean.

@@ -7,7 +7,7 @@ use crate::code::Code;
 /// A tombstone's header: the dispatch up to which its webhook waits no more.
 pub(super) const DISPATCH: &str = "dispatch";
 
-/// W3C's header, where whoever reads a topic looks for the trace.
+/// W3C's header for a trace, which tracing tools look for.
 const TRACEPARENT: &str = "traceparent";
 
 type Headers = Vec<(String, Vec<u8>)>;

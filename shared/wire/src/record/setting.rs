@@ -1,4 +1,4 @@
-//! An owner's decision, on `howk.state` under the key `owner/<endpoint hash>/<config id>`.
+//! A tenant's decision about an endpoint, on `howk.state` under the key `setting/<endpoint hash>/<config id>`.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
-//! A status within a result: everything of it but whose it is, which the result itself says.
+//! A status within a result, without the webhook's id and config id, which the result itself has.
 
-use domain::{ConfigId, Next, Phase, Status, WebhookId};
+use domain::{ConfigId, Next, Phase, ReasonType, Status, WaitReason, WebhookId};
 use serde::{Deserialize, Serialize};
 
 use super::dispatch::is_zero;
@@ -18,6 +18,10 @@ pub(super) struct StatusValue {
     attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<NextValue>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    waiting_for: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_attempt_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +45,8 @@ impl StatusValue {
             phase: status.phase.code().to_owned(),
             attempts: status.attempts,
             next: status.next.map(|Next { due, attempt }| NextValue { due: Time(due), attempt }),
+            waiting_for: status.waiting_for.map(|reason| reason.code().to_owned()),
+            reason_type: status.reason_type.map(|reason| reason.code().to_owned()),
             last_attempt_at: status.last_attempt_at.map(Time),
             last_status: status.last_status,
             last_error: status.last_error.clone(),
@@ -55,6 +61,8 @@ impl StatusValue {
             phase: Phase::read(&self.phase)?,
             attempts: self.attempts,
             next: self.next.map(|NextValue { due, attempt }| Next { due: due.0, attempt }),
+            waiting_for: self.waiting_for.as_deref().map(WaitReason::read).transpose()?,
+            reason_type: self.reason_type.as_deref().map(ReasonType::read).transpose()?,
             last_attempt_at: self.last_attempt_at.map(|Time(at)| at),
             last_status: self.last_status,
             last_error: self.last_error,

@@ -1,6 +1,6 @@
 //! A record that could not be read, on `howk.deadletter`: its raw bytes, its place and what is wrong with it.
 //!
-//! Its `reason_type` is `undecodable` and it has no `webhook`, which tells it from a dead letter.
+//! Its `reason_type` is `undecodable` and it has no `webhook`, which distinguishes it from a dead letter.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -14,7 +14,6 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::code::Code;
-use crate::time::LATEST_MS;
 
 pub(super) fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -26,7 +25,7 @@ pub(super) fn text() -> impl Strategy<Value = String> {
 }
 
 pub(super) fn time() -> impl Strategy<Value = Timestamp> {
-    (0..=LATEST_MS).prop_map(Timestamp::from_ms)
+    (0..=Timestamp::RFC3339_MAX.as_ms()).prop_map(Timestamp::from_ms)
 }
 
 pub(super) fn member<C: Code + std::fmt::Debug>() -> impl Strategy<Value = C> {
@@ -119,16 +118,19 @@ pub(super) fn next() -> impl Strategy<Value = Next> {
 pub(super) fn status() -> impl Strategy<Value = Status> {
     let whose = (id(), config(), (any::<u64>(), any::<u64>()), time());
     let last = (of(time()), of(any::<u16>()), of(text()));
-    (whose, member::<Phase>(), any::<u32>(), of(next()), last).prop_map(
+    let why = (of(member::<WaitReason>()), of(member::<ReasonType>()));
+    (whose, member::<Phase>(), any::<u32>(), of(next()), last, why).prop_map(
         |(
             (id, config_id, (replayed_from, dispatch), updated_at),
             phase,
             attempts,
             next,
             (last_attempt_at, last_status, last_error),
+            (waiting_for, reason_type),
         )| {
             let pending = Status::pending(id, config_id, dispatch, updated_at);
-            Status { replayed_from, phase, attempts, next, last_attempt_at, last_status, last_error, ..pending }
+            let why = Status { waiting_for, reason_type, ..pending };
+            Status { replayed_from, phase, attempts, next, last_attempt_at, last_status, last_error, ..why }
         },
     )
 }

@@ -1,16 +1,20 @@
-//! The bytes that were promised, in `golden/`: a file per record value, one for keys and headers, one for hot lines.
+//! The bytes that were promised, in `golden/`: a file per record value, one for keys and headers, one for the lines of the
+//! hot state, and the events and answers of Lambda.
 
 use std::fs;
 use std::path::PathBuf;
 
 use domain::{
     Bucket, Circuit, ClaimHolder, ClaimState, DeadLetterEntry, EndpointSetting, EndpointState, Fence, Lane, Position,
-    ReasonType, Record, Tally, Tokens, Topic,
+    ReasonType, RebuildCursor, Record, Tally, Tokens, Topic,
 };
 
 use super::records::{raw, refs};
 use super::samples;
-use crate::lambda::{BatchResponse, EventPartition, KafkaEvent, Scheduled};
+use crate::lambda::{
+    BatchResponse, EventPartition, InitErrorReport, KafkaEvent, RebuildAnswer, RebuildProgress, ScheduleAnswer,
+    Scheduled,
+};
 use crate::{hot, record};
 
 fn path(name: &str) -> PathBuf {
@@ -70,13 +74,34 @@ fn keys_and_headers_do_not_drift() {
 }
 
 #[test]
-fn what_lambda_is_answered_does_not_drift() {
+fn answers_to_lambda_do_not_drift() {
     let failed = [Position { partition: 0, offset: 41 }, Position { partition: 12, offset: 9_007_199_254_740_993 }];
     let json = |response: &BatchResponse| serde_json::to_string(response).unwrap();
     check([
         complaint("lambda-batch-response.json", &json(&BatchResponse::failed("howk.pending", &failed))),
         complaint("lambda-batch-response-empty.json", &json(&BatchResponse::default())),
+        complaint("lambda-answers.txt", &scheduled_answers().join("\n")),
+        complaint(
+            "lambda-init-error.json",
+            &String::from_utf8(InitErrorReport::new("howk.settings", "1 mistake: \"x\"").encode()).unwrap(),
+        ),
     ]);
+}
+
+/// The answers of the scheduler and the reconciler, one a line.
+fn scheduled_answers() -> Vec<String> {
+    let progress = RebuildProgress { phases: 1, replayed: 42, waiting: 7, fingerprint: None };
+    let done = RebuildProgress { phases: 3, fingerprint: Some("00ff".to_owned()), ..progress.clone() };
+    let rebuilds = [
+        RebuildAnswer::UpToDate,
+        RebuildAnswer::Busy,
+        RebuildAnswer::Swept { replayed: 42, waiting: 7 },
+        RebuildAnswer::Unfinished(progress),
+        RebuildAnswer::Done(done),
+    ];
+    let scheduled = serde_json::to_string(&ScheduleAnswer { released: 3, faults: 1 }).unwrap();
+    let rebuilt = rebuilds.iter().map(|answer| serde_json::to_string(answer).unwrap());
+    [scheduled].into_iter().chain(rebuilt).collect()
 }
 
 #[test]
@@ -95,6 +120,15 @@ fn the_events_that_lambda_promised_are_understood() {
         let payload = fs::read_to_string(path(&format!("lambda-schedule-{name}.json"))).unwrap();
         assert_eq!(Scheduled::decode(&payload), Ok(Scheduled { force }), "{name}");
     }
+}
+
+/// Another version of zstd may compress to other bytes, so only reading is compared.
+#[test]
+fn a_waiting_webhook_that_was_promised_is_understood() {
+    use base64::Engine;
+    let promised = fs::read_to_string(path("hot-waiting.base64")).unwrap();
+    let packed = base64::engine::general_purpose::STANDARD.decode(promised.trim()).unwrap();
+    assert_eq!(hot::waiting::decode(&packed), Ok(samples::waiting()));
 }
 
 #[test]
@@ -132,6 +166,10 @@ fn the_lines_of_the_hot_state_do_not_drift() {
         format!("tokens: {}", hot::tokens::encode(Tokens { full_at_us: 1, last_turn_us: 2 })),
         format!("setting: {}", hot::setting::encode(EndpointSetting::Gone, at(0))),
         format!("dead letter: {}", hot::dead_letter::encode(&entry)),
+        format!("field of the attempt: {}", hot::attempt::field(&samples::attempt())),
+        format!("epoch: {}", hot::epoch::encode(&samples::epoch())),
+        format!("rebuild cursor, at the start: {}", hot::rebuild_cursor::encode(&RebuildCursor::default())),
+        format!("rebuild cursor: {}", hot::rebuild_cursor::encode(&samples::rebuild_cursor())),
     ];
     check([complaint("hot.txt", &fields.chain(lines).collect::<Vec<_>>().join("\n"))]);
 }

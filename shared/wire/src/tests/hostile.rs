@@ -41,7 +41,7 @@ fn a_record_cut_off_anywhere_is_refused() {
 }
 
 #[test]
-fn what_is_no_record_is_refused_on_every_topic() {
+fn bytes_that_are_no_record_are_refused_on_every_topic() {
     let deep = "[".repeat(100_000);
     let deep_field = format!("{{\"v\":1,\"id\":{}", "{\"a\":".repeat(100_000));
     let values = [
@@ -112,9 +112,9 @@ fn wrong_types_and_values_are_named() {
         ("[\"x-trace\",\"seal1.e165450e.a\"]", "[\"x-trace\"]", "at line 1 column"),
         ("\"waited\":true", "\"waited\":null", "expected a boolean"),
     ];
-    for (from, to, told) in cases {
+    for (from, to, expected) in cases {
         let error = pending(|text| text.replacen(from, to, 1));
-        assert!(error.contains(told), "{to}: {error}");
+        assert!(error.contains(expected), "{to}: {error}");
     }
 }
 

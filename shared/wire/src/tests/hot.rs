@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use domain::{
-    Bucket, Circuit, ClaimHolder, ClaimState, DeadLetterEntry, EndpointSetting, EndpointState, Fence, Phase,
-    Position, ReasonType, Tally, Timestamp, Tokens,
+    Bucket, Circuit, ClaimHolder, ClaimState, DeadLetterEntry, EndpointSetting, EndpointState, Epoch, Fence, Phase,
+    Position, ReasonType, RebuildCursor, RebuildScope, Tally, Timestamp, Tokens, WaitReason,
 };
 use proptest::collection::btree_map;
 use proptest::option::of;
@@ -40,6 +40,27 @@ fn claim() -> impl Strategy<Value = ClaimState> {
     let held = of((any::<u64>(), generators::text().prop_map(ClaimHolder), generators::time()));
     (any::<u64>(), any::<bool>(), of(generators::next()), held, any::<u64>()).prop_map(
         |(settled, terminal, next, held, fence)| ClaimState { settled, terminal, next, held, fence: Fence(fence) },
+    )
+}
+
+fn epoch() -> impl Strategy<Value = Epoch> {
+    (any::<(u64, u64, bool)>(), generators::time()).prop_map(
+        |((number, replayed, statuses_pending), completed_at)| Epoch {
+            number,
+            completed_at,
+            replayed,
+            statuses_pending,
+        },
+    )
+}
+
+fn rebuild_cursor() -> impl Strategy<Value = RebuildCursor> {
+    let numbers = || proptest::collection::vec(any::<u64>(), 0..4);
+    (any::<(u32, u64, bool)>(), numbers(), numbers(), generators::time()).prop_map(
+        |((phase, replayed, all), offsets, ends, begun_at)| {
+            let scope = if all { RebuildScope::All } else { RebuildScope::Waiting };
+            RebuildCursor { phase, offsets, ends, replayed, scope, begun_at }
+        },
     )
 }
 
@@ -89,23 +110,41 @@ proptest! {
     }
 
     #[test]
+    fn epochs_and_cursors_come_back(epoch in epoch(), cursor in rebuild_cursor()) {
+        prop_assert_eq!(hot::epoch::decode(&hot::epoch::encode(&epoch)).unwrap(), epoch);
+        prop_assert_eq!(hot::rebuild_cursor::decode(&hot::rebuild_cursor::encode(&cursor)).unwrap(), cursor);
+    }
+
+    #[test]
     fn no_line_panics(text in "[ -~]{0,60}|([0-9+-]{0,9} ){0,9}", name in "(bucket:)?[0-9 x]{0,5}") {
         let state = hot::endpoint_state::decode([("version", text.as_str()), ("circuit", &text), ("cooldown", &text)]);
         black_box([hot::status::decode(&samples::id(), &text).is_ok(), hot::bucket::decode(&name, &text).is_ok()]);
         black_box([hot::attempt::decode(&text).is_ok(), hot::claim::decode(&text).is_ok(), state.is_ok()]);
         black_box([hot::circuit::decode(&text).is_ok(), hot::cooldown::decode(&text).is_ok()]);
         black_box([hot::tokens::decode(&text).is_ok(), hot::setting::decode(&text).is_ok()]);
+        black_box([hot::epoch::decode(&text).is_ok(), hot::rebuild_cursor::decode(&text).is_ok()]);
         prop_assert!(hot::dead_letter::decode(&text).is_err());
         prop_assert!(hot::waiting::decode(text.as_bytes()).is_err());
     }
 }
 
 #[test]
+fn a_waiting_webhook_that_cannot_be_read_is_an_error() {
+    for packed in [&b""[..], b"1", b"1 ", b"1 {}", b"x \x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"]
+    {
+        assert!(hot::waiting::decode(packed).is_err(), "{packed:?}");
+    }
+}
+
+#[test]
 fn what_waits_is_the_value_of_howk_state() {
     let waiting = samples::waiting();
-    let bytes = hot::waiting::encode(&waiting);
-    assert_eq!(Some(&bytes), crate::record::encode(&domain::Record::Waiting(waiting.clone())).value.as_ref());
-    assert_eq!(hot::waiting::decode(&bytes), Ok(waiting));
+    let packed = hot::waiting::encode(&waiting).unwrap();
+    let value = crate::record::encode(&domain::Record::Waiting(waiting.clone())).value.unwrap();
+    let compressed = packed.strip_prefix(b"4 ").unwrap();
+    assert_eq!(zstd::bulk::decompress(compressed, value.len()).unwrap(), value, "behind the dispatch");
+    assert_eq!(hot::waiting::unpacked_bytes(&packed), value.len());
+    assert_eq!(hot::waiting::decode(&packed), Ok(waiting));
 }
 
 #[test]
@@ -113,6 +152,7 @@ fn st_1_ranks_are_the_order_of_life() {
     let ranks: Vec<_> = Phase::ALL.iter().map(|phase| hot::status::rank(*phase)).collect();
     assert_eq!(ranks, [0, 1, 2, 3, 4, 5]);
     assert!(Phase::ALL.is_sorted(), "the list is in the order that merging goes by");
+    assert!(WaitReason::ALL.is_sorted() && ReasonType::ALL.is_sorted(), "and so are the lists of reasons");
 }
 
 #[test]
@@ -126,9 +166,19 @@ fn a_broken_line_is_named() {
         (hot::claim::decode("1 2 0 - - 4 - -").err(), "claim: half of the claim is missing"),
         (hot::claim::decode("1 2 0 9 - - - -").err(), "claim: half of what follows is missing"),
         (hot::attempt::decode("1 2 first 3 4 200 oops").err(), "attempt: the text does not begin with +"),
+        (hot::epoch::decode("1 2 3 whole").err(), "state of the epoch: unknown value \"whole\""),
+        (hot::epoch::decode("1 2 rebuilt").err(), "epoch: a word is not the number that belongs there"),
+        (
+            hot::rebuild_cursor::decode("1 2 3,x - all 4").err(),
+            "rebuild cursor: a list holds a word that is no number",
+        ),
+        (hot::rebuild_cursor::decode("1 2 - - some 4").err(), "scope of the rebuild: unknown value \"some\""),
         (hot::status::decode(&samples::id(), "0 0 1 6 0").err(), "status: unknown phase"),
+        (hot::status::decode(&samples::id(), "0 0 1 - 0").err(), "status: unknown phase"),
+        (hot::status::decode(&samples::id(), "0 0 1 2 0 - - - - 99 - 5 c -").err(), "status: unknown reason"),
+        (hot::status::decode(&samples::id(), "0 0 1 4 0 - - - - - 99 5 c -").err(), "status: unknown reason_type"),
     ];
-    for (found, told) in cases {
-        assert_eq!(found.map(|error| error.to_string()).as_deref(), Some(told));
+    for (found, expected) in cases {
+        assert_eq!(found.map(|error| error.to_string()).as_deref(), Some(expected));
     }
 }

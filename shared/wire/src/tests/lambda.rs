@@ -1,4 +1,4 @@
-//! Lambda's Kafka event against the crate that everybody uses, and against hostile events; payloads of schedules.
+//! Lambda's Kafka event against the crate `aws_lambda_events`, and against hostile events; payloads of schedules.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn theirs(event: aws_lambda_events::kafka::KafkaEvent) -> KafkaEvent {
 
 proptest! {
     #[test]
-    fn what_the_crate_reads_is_read_alike_and_more_is_read(event in event()) {
+    fn events_that_the_crate_reads_are_read_alike_and_others_too(event in event()) {
         let text = event.to_string();
         let ours = KafkaEvent::decode(&text);
         prop_assert!(ours.is_ok(), "{:?}", ours);
@@ -103,7 +103,7 @@ proptest! {
 }
 
 #[test]
-fn the_crate_does_refuse_what_is_read_here() {
+fn the_crate_refuses_events_that_are_read_here() {
     let with = |headers: &str| {
         format!(
             r#"{{"records":{{"t-0":[{{"partition":0,"offset":1,"timestamp":1,"key":null,"value":null{headers}}}]}}}}"#
@@ -146,9 +146,9 @@ fn a_malformed_event_says_where() {
         (within(record) + "}", "trailing characters"),
         (within(&"[".repeat(100_000)), "records.t-0[0]"),
     ];
-    for (event, told) in cases {
-        let error = KafkaEvent::decode(&event).expect_err(told).to_string();
-        assert!(error.contains(told) && !error.contains("s3cret"), "{told}: {error}");
+    for (event, expected) in cases {
+        let error = KafkaEvent::decode(&event).expect_err(expected).to_string();
+        assert!(error.contains(expected) && !error.contains("s3cret"), "{expected}: {error}");
     }
 }
 
@@ -163,11 +163,11 @@ fn a_partition_that_is_named_twice_keeps_the_records_of_both() {
 }
 
 #[test]
-fn a_schedule_asks_for_nothing_but_what_it_may() {
+fn only_force_is_read_of_a_schedules_payload() {
     for payload in ["", " null ", "{}", r#"{"force":false,"force_":true,"detail":{"force":true}}"#] {
         assert_eq!(Scheduled::decode(payload), Ok(Scheduled { force: false }), "{payload}");
     }
-    for (payload, told) in [
+    for (payload, expected) in [
         ("[]", "not an object"),
         ("\"force\"", "not an object"),
         (r#"{"force":"true"}"#, "force: invalid type"),
@@ -175,6 +175,6 @@ fn a_schedule_asks_for_nothing_but_what_it_may() {
         (r#"{"force":true"#, "EOF while parsing an object"),
     ] {
         let error = Scheduled::decode(payload).expect_err(payload).to_string();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
 }

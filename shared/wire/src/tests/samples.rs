@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Cause, ConfigId, Cooldown, DeadLetter, DeliveryResult, Dispatch, Endpoint, EndpointSetting, Lane,
-    LastFailure, Next, Payload, PayloadKind, Phase, Position, ReasonType, Record, Sealed, SealedHeader,
-    SettingDecision, Status, Timestamp, TraceParent, Undecodable, WaitReason, Waiting, Webhook, WebhookId,
+    Attempt, Cause, ConfigId, Cooldown, DeadLetter, DeliveryResult, Dispatch, Endpoint, EndpointSetting, Epoch, Lane,
+    LastFailure, Next, Payload, PayloadKind, Phase, Position, ReasonType, RebuildCursor, RebuildScope, Record,
+    Sealed, SealedHeader, SettingDecision, Status, Timestamp, TraceParent, Undecodable, WaitReason, Waiting, Webhook,
+    WebhookId,
 };
 
 pub(super) const NOON: Timestamp = Timestamp::from_ms(1_769_860_800_000);
@@ -102,11 +103,21 @@ pub(super) fn status() -> Status {
         phase: Phase::Waiting,
         attempts: 3,
         next: Some(Next { due: later(90_000), attempt: 4 }),
+        waiting_for: Some(WaitReason::Retry),
         last_attempt_at: Some(later(30_150)),
         last_status: Some(503),
         last_error: Some("the endpoint answered 503".to_owned()),
         ..Status::pending(id(), config(), 4, later(30_152))
     }
+}
+
+pub(super) fn epoch() -> Epoch {
+    Epoch { number: 3, completed_at: later(5_000), replayed: 100_000, statuses_pending: true }
+}
+
+pub(super) fn rebuild_cursor() -> RebuildCursor {
+    let (offsets, ends) = (vec![7, 0], vec![9, 12]);
+    RebuildCursor { phase: 1, offsets, ends, replayed: 42, scope: RebuildScope::Waiting, begun_at: later(0) }
 }
 
 pub(super) fn cooldown() -> Cooldown {
@@ -168,7 +179,9 @@ pub(super) fn result() -> DeliveryResult {
 pub(super) fn records() -> Vec<(&'static str, Record)> {
     let held = Waiting { reason: WaitReason::Paused, cooldown: None, ..waiting() };
     let delivered = Attempt { status: Some(200), error: None, ..attempt() };
-    let done = Status { phase: Phase::Delivered, next: None, last_error: None, last_status: Some(200), ..status() };
+    let ended = Status { next: None, waiting_for: None, ..status() };
+    let done = Status { phase: Phase::Delivered, last_error: None, last_status: Some(200), ..ended.clone() };
+    let dead = Status { phase: Phase::Dead, reason_type: Some(ReasonType::Exhausted), ..ended };
     vec![
         ("pending", Record::Dispatch(Lane::Fast, dispatch())),
         ("pending-bare-binary", Record::Dispatch(Lane::Fast, bare_dispatch())),
@@ -176,6 +189,7 @@ pub(super) fn records() -> Vec<(&'static str, Record)> {
         ("slow", Record::Dispatch(Lane::Slow, Dispatch { taken_over: true, ..dispatch().again(later(60_000)) })),
         ("result-retry", Record::Result(result())),
         ("result-delivered", Record::Result(DeliveryResult { attempt: delivered, status: done, ..result() })),
+        ("result-dead", Record::Result(DeliveryResult { status: dead, ..result() })),
         ("dead-letter", Record::DeadLetter(dead_letter())),
         ("undecodable", Record::Undecodable(undecodable())),
         ("state-waiting", Record::Waiting(waiting())),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::dead_letter::{DeadLetter, DeadLetterEntry};
 use crate::effect::Settlement;
+use crate::record::WaitReason;
 use crate::samples::{assert_order, later, waiting, word, words};
 use crate::setting::{EndpointSetting, SettingDecision};
 use crate::status::{Next, Phase};
@@ -129,6 +130,25 @@ fn a_result_says_how_far_its_dispatch_came() {
         let effects = effects(outcome);
         assert_eq!((result(&effects).status.phase, result(&effects).status.dispatch), (phase, 1));
         assert_eq!(result(&effects).status, settlement(&effects).status);
+    }
+}
+
+#[test]
+fn a_status_says_why_its_webhook_waits_or_was_given_up() {
+    use crate::dead_letter::ReasonType::{AddressRefused, Exhausted, Gone, Unrecoverable};
+    let first = || Scene::new().attempt(1, 5);
+    for (scene, outcome, waiting_for, reason_type) in [
+        (first(), answered(200), None, None),
+        (first(), answered(500), Some(WaitReason::Retry), None),
+        (Scene::new().attempt(5, 5), answered(500), None, Some(Exhausted)),
+        (first(), answered(404), None, Some(Unrecoverable)),
+        (first(), answered(410), None, Some(Gone)),
+        (first(), failed(FailureKind::AddressRefused), None, Some(AddressRefused)),
+    ] {
+        let effects = Request::new(scene, outcome).settle().effects;
+        for status in [&result(&effects).status, &settlement(&effects).status] {
+            assert_eq!((status.waiting_for, status.reason_type), (waiting_for, reason_type));
+        }
     }
 }
 

@@ -1,21 +1,20 @@
-//! Points in time as text for callers: RFC 3339, with any offset on the way in.
+//! Points in time as text for callers: RFC 3339, written in UTC, read with any offset.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use domain::Timestamp;
 
-use crate::time::LATEST_MS;
-
-/// Writes a point in time in UTC with milliseconds: `2026-01-31T23:59:59.250Z`. Later than the year 9999 reads as its
-/// end.
-pub fn write(at: Timestamp) -> String {
-    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.as_ms().min(LATEST_MS))).to_string()
+/// Writes a point in time in UTC with milliseconds: `2026-01-31T23:59:59.250Z`. A later time than
+/// the year 9999 is written as the end of that year.
+pub(crate) fn write(at: Timestamp) -> String {
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.min(Timestamp::RFC3339_MAX).as_ms()))
+        .to_string()
 }
 
 /// Reads an RFC 3339 date and time that is not before 1970 in its own offset; finer than milliseconds rounded down.
 ///
 /// A space before the offset counts as `+`: that is what a `+` in a query string turns into.
-pub fn parse(text: &str) -> Option<Timestamp> {
+pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     let (local, offset_ms) = match text.strip_suffix(['Z', 'z']) {
         Some(local) => (local, 0),
         None => offset(text)?,
@@ -55,7 +54,7 @@ mod tests {
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_400_123, "2000-02-29T00:00:00.123Z"),
             (1_709_251_199_999, "2024-02-29T23:59:59.999Z"),
-            (LATEST_MS, "9999-12-31T23:59:59.999Z"),
+            (Timestamp::RFC3339_MAX.as_ms(), "9999-12-31T23:59:59.999Z"),
         ] {
             assert_eq!(write(Timestamp::from_ms(ms)), text);
             assert_eq!(parse(text), Some(Timestamp::from_ms(ms)), "{text}");
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_time() {
+    fn refuses_other_texts() {
         for text in [
             "",
             "now",

@@ -1,8 +1,14 @@
 //! The rules of every field, and that bytes and order survive.
 
+use domain::Secret;
+
 use super::*;
 
 const MINIMAL: &str = r#"{"endpoint":"https://a.example/","payload":null}"#;
+
+fn context() -> Context {
+    Context { config_id: ConfigId::parse("shop").unwrap(), default_max_attempts: 7, trace: None }
+}
 
 /// The minimal body with more members.
 fn with(members: &str) -> String {
@@ -11,16 +17,16 @@ fn with(members: &str) -> String {
 
 /// The fields that a body is refused for.
 fn refused(body: &str) -> Vec<String> {
-    match read(body.as_bytes()) {
+    match read(body.as_bytes(), &context()) {
         Ok(request) => panic!("accepted: {request:?}"),
         Err(RequestError::Malformed { .. }) => vec!["malformed".to_owned()],
-        Err(RequestError::Invalid(mistakes)) => mistakes.into_iter().map(|mistake| mistake.field).collect(),
+        Err(RequestError::Invalid(errors)) => errors.into_iter().map(|error| error.field).collect(),
     }
 }
 
 fn message(body: &str) -> String {
-    match read(body.as_bytes()) {
-        Err(RequestError::Invalid(mistakes)) => mistakes[0].message.clone(),
+    match read(body.as_bytes(), &context()) {
+        Err(RequestError::Invalid(errors)) => errors[0].message.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -41,40 +47,48 @@ fn dl_4_payload_bytes_are_the_callers() {
         "{}",
     ] {
         let body = format!(r#"{{"payload" :  {payload}  , "endpoint":"https://a.example/"}}"#);
-        let request = read(body.as_bytes()).unwrap();
-        assert_eq!(std::str::from_utf8(&request.payload.bytes).unwrap(), payload);
+        let request = read(body.as_bytes(), &context()).unwrap();
+        assert_eq!(std::str::from_utf8(&request.webhook.payload.bytes).unwrap(), payload);
         let batch = format!(r#"{{"webhooks":[{body}]}}"#);
-        let request = read_batch(batch.as_bytes()).unwrap().remove(0).unwrap();
-        assert_eq!(std::str::from_utf8(&request.payload.bytes).unwrap(), payload);
+        let request = read_batch(batch.as_bytes(), &context()).unwrap().remove(0).unwrap();
+        assert_eq!(std::str::from_utf8(&request.webhook.payload.bytes).unwrap(), payload);
     }
 }
 
 #[test]
 fn minimal_and_full_bodies_are_read() {
-    let minimal = read(MINIMAL.as_bytes()).unwrap();
-    assert_eq!(minimal.max_attempts, None);
-    assert!(minimal.headers.is_empty() && minimal.signing_secrets.is_empty() && !minimal.require_script);
+    let minimal = read(MINIMAL.as_bytes(), &context()).unwrap();
+    assert!(!minimal.require_script);
+    let minimal = minimal.webhook;
+    assert_eq!(
+        (minimal.config_id.as_str(), minimal.max_attempts),
+        ("shop", 7),
+        "the context says what the body does not"
+    );
+    assert!(minimal.headers.is_empty() && minimal.signing_secrets.is_empty());
     let full = with(
         r#""headers":{"X-B":"1","a":"é","X-A":""},"idempotency_key":"k 1","signing_secret":"s",
         "signing_secrets":["t","s"],"max_attempts":100,"retry_on_status":[300,599],"require_script":true"#,
     );
-    let full = read(full.as_bytes()).unwrap();
+    let full = read(full.as_bytes(), &context()).unwrap();
+    assert!(full.require_script);
+    let full = full.webhook;
     let names: Vec<_> = full.headers.iter().map(|header| header.name.as_str()).collect();
     assert_eq!(names, ["X-B", "a", "X-A"], "order and case are kept");
     assert_eq!(full.headers[1].value.reveal(), "é");
     let secrets: Vec<_> = full.signing_secrets.iter().map(Secret::reveal).collect();
     assert_eq!(secrets, ["s", "t"]);
-    assert_eq!((full.max_attempts, full.retry_on_status, full.require_script), (Some(100), vec![300, 599], true));
+    assert_eq!((full.max_attempts, full.retry_on_status), (100, vec![300, 599]));
     assert_eq!(full.idempotency_key.as_deref(), Some("k 1"));
     let nulls = with(
         r#""headers":null,"idempotency_key":null,"signing_secret":null,"signing_secrets":null,"max_attempts":null,
         "retry_on_status":null,"require_script":null"#,
     );
-    assert_eq!(read(nulls.as_bytes()).unwrap(), minimal, "null is as good as absent");
+    assert_eq!(read(nulls.as_bytes(), &context()).unwrap().webhook, minimal, "null counts as absent");
 }
 
 #[test]
-fn every_mistake_of_an_item_is_listed() {
+fn every_error_of_an_item_is_listed() {
     assert_eq!(refused("{}"), ["/endpoint", "/payload"]);
     assert_eq!(
         refused(
@@ -166,18 +180,18 @@ fn idempotency_keys_are_printable_and_bounded() {
         assert_eq!(refused(&with(&format!("\"idempotency_key\":{key}"))), ["/idempotency_key"], "{key}");
     }
     let longest = with(&format!("\"idempotency_key\":\"{}\"", "k".repeat(255)));
-    assert!(read(longest.as_bytes()).is_ok());
+    assert!(read(longest.as_bytes(), &context()).is_ok());
 }
 
 #[test]
 fn deep_payloads_are_refused_and_brackets_in_strings_are_not() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let body = |payload: &str| format!(r#"{{"endpoint":"https://a.example/","payload":{payload}}}"#);
-    assert!(read(body(&nested(512)).as_bytes()).is_ok());
+    assert!(read(body(&nested(512)).as_bytes(), &context()).is_ok());
     assert_eq!(refused(&body(&nested(513))), ["/payload"]);
     assert_eq!(refused(&body(&nested(100_000))), ["/payload"]);
-    assert!(read(body(&format!("\"{}\\\"{}\"", "[".repeat(600), "[".repeat(600))).as_bytes()).is_ok());
-    assert!(read(body(&format!("[{}0]", "[],".repeat(600))).as_bytes()).is_ok(), "wide is not deep");
+    assert!(read(body(&format!("\"{}\\\"{}\"", "[".repeat(600), "[".repeat(600))).as_bytes(), &context()).is_ok());
+    assert!(read(body(&format!("[{}0]", "[],".repeat(600))).as_bytes(), &context()).is_ok(), "wide is not deep");
 }
 
 #[test]
@@ -187,11 +201,12 @@ fn malformed_bodies_say_where() {
     {
         assert_eq!(refused(body), ["malformed"], "{body}");
     }
-    let Err(RequestError::Malformed { line, column, .. }) = read(b"{\n  \"endpoint\": x}") else {
+    let Err(RequestError::Malformed { line, detail }) = read(b"{\n  \"endpoint\": x}", &context()) else {
         panic!("not malformed")
     };
-    assert_eq!((line, column), (2, 15));
-    assert!(matches!(read(b"{\"endpoint\":\"\xff\"}"), Err(RequestError::Malformed { line: 0, .. })));
+    assert_eq!(line, 2);
+    assert!(detail.ends_with("at line 2 column 15"), "{detail}");
+    assert!(matches!(read(b"{\"endpoint\":\"\xff\"}", &context()), Err(RequestError::Malformed { line: 0, .. })));
     for body in ["null", "[]", "5", "\"x\"", "true"] {
         assert_eq!(refused(body), [""], "{body}");
     }
@@ -200,18 +215,20 @@ fn malformed_bodies_say_where() {
 #[test]
 fn a_batch_is_answered_item_by_item() {
     let batch = format!(r#"{{"webhooks":[{MINIMAL},5,{{"endpoint":"ftp://a/","payload":1}},{MINIMAL}]}}"#);
-    let items = read_batch(batch.as_bytes()).unwrap();
-    let fields = |item: &Result<EnqueueRequest, Vec<ValidationError>>| match item {
+    let items = read_batch(batch.as_bytes(), &context()).unwrap();
+    let fields = |item: &Result<Submission, Vec<ValidationError>>| match item {
         Ok(_) => Vec::new(),
-        Err(mistakes) => mistakes.iter().map(|mistake| mistake.field.clone()).collect(),
+        Err(errors) => errors.iter().map(|error| error.field.clone()).collect(),
     };
     let fields: Vec<_> = items.iter().map(fields).collect();
     assert_eq!(fields, [vec![], vec!["/webhooks/1".to_owned()], vec!["/webhooks/2/endpoint".to_owned()], vec![]]);
     let of = |count: usize| format!("{{\"webhooks\":[{}]}}", vec![MINIMAL; count].join(","));
-    assert_eq!(read_batch(of(100).as_bytes()).unwrap().len(), 100);
+    assert_eq!(read_batch(of(100).as_bytes(), &context()).unwrap().len(), 100);
     for bad in [of(0), of(101), "{}".to_owned(), "[]".to_owned(), r#"{"webhooks":{}}"#.to_owned()] {
-        assert!(matches!(read_batch(bad.as_bytes()), Err(RequestError::Invalid(_))), "{bad}");
+        assert!(matches!(read_batch(bad.as_bytes(), &context()), Err(RequestError::Invalid(_))), "{bad}");
     }
-    let Err(RequestError::Invalid(mistakes)) = read_batch(br#"{"webhooks":[1e999],"webhook":[]}"#) else { panic!() };
-    assert_eq!(mistakes.len(), 2);
+    let Err(RequestError::Invalid(errors)) = read_batch(br#"{"webhooks":[1e999],"webhook":[]}"#, &context()) else {
+        panic!()
+    };
+    assert_eq!(errors.len(), 2);
 }

@@ -1,7 +1,7 @@
-//! Reads JSON objects leniently: every member stays raw text until its own rule reads it.
+//! Reads JSON objects leniently: every member stays raw text until the rule of its field reads it.
 //!
 //! So one wrong member does not hide the others, and a payload is scanned once and never parsed into values. Nesting
-//! costs no stack: what is not ours is skipped without recursion.
+//! takes no stack: members that are not known are skipped without recursion.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,15 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::mistakes::{RequestError, ValidationErrors, pointer};
+use crate::validation::{RequestError, ValidationErrors, pointer, unknown_name};
 
-/// The most members that are looked at in one object.
+/// The most members that are looked at in one object: more than the headers of a webhook may have (`HEADERS_MAX`), so
+/// that an object of too many headers is answered with that bound.
 const MEMBERS_MAX: usize = 128;
 
 /// A JSON string, borrowed where it has no escapes.
 #[derive(Deserialize)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// A JSON value that should be an object.
 #[derive(Debug)]
@@ -35,6 +36,69 @@ pub(super) struct Object<'a> {
     has_more: bool,
 }
 
+/// One member of an object, as raw text; `None` when it is absent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member<'a>(Option<&'a RawValue>);
+
+impl<'a> Member<'a> {
+    /// The raw text, `null` included; `None` when the member is absent.
+    pub(super) fn raw(self) -> Option<&'a str> {
+        self.0.map(RawValue::get)
+    }
+
+    /// The raw text of an optional member; `null` counts as absent.
+    pub(super) fn given(self) -> Option<&'a str> {
+        self.raw().filter(|text| *text != "null")
+    }
+
+    /// The text of an optional member that must be a string.
+    pub(super) fn text(self) -> Result<Option<Cow<'a, str>>, String> {
+        self.given().map(text).transpose()
+    }
+}
+
+/// A request body that [`request_body`] declares.
+pub(super) trait RequestBody<'a>: Sized {
+    /// The names of its fields.
+    const FIELDS: &'static [&'static str];
+
+    /// The members of these names, in the order of the fields.
+    fn of(object: &Object<'a>) -> Self;
+
+    /// Every member with its name.
+    fn members(&self) -> Vec<(&'static str, Member<'a>)>;
+
+    /// The members of these names; adds an error for each member that has another name, or is there twice.
+    fn read(object: &Object<'a>, errors: &mut ValidationErrors) -> Self {
+        object.check_names(Self::FIELDS, errors);
+        Self::of(object)
+    }
+}
+
+/// Declares a request body: the members that are read, with the schema that the document shows of each.
+macro_rules! request_body {
+    ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident,)+ }) => {
+        #[derive(Debug, Clone, Copy, utoipa::ToSchema)]
+        $(#[$meta])*
+        pub(crate) struct $name<'a> {
+            $($(#[$field_meta])* $field: $crate::requests::object::Member<'a>,)+
+        }
+
+        impl<'a> $crate::requests::object::RequestBody<'a> for $name<'a> {
+            const FIELDS: &'static [&'static str] = &[$(stringify!($field)),+];
+
+            fn of(object: &$crate::requests::object::Object<'a>) -> Self {
+                Self { $($field: object.member(stringify!($field)),)+ }
+            }
+
+            fn members(&self) -> Vec<(&'static str, $crate::requests::object::Member<'a>)> {
+                vec![$((stringify!($field), self.$field)),+]
+            }
+        }
+    };
+}
+pub(super) use request_body;
+
 impl<'a> Object<'a> {
     /// The members in their order.
     pub(super) fn members(&self) -> &[(Cow<'a, str>, &'a RawValue)] {
@@ -46,32 +110,22 @@ impl<'a> Object<'a> {
         self.has_more
     }
 
-    /// The raw text of a member; `None` when it is absent.
-    pub(super) fn raw(&self, name: &str) -> Option<&'a RawValue> {
-        self.members.iter().find(|(member, _)| member == name).map(|(_, value)| *value)
+    /// The member of a name; of repeats, the first.
+    pub(super) fn member(&self, name: &str) -> Member<'a> {
+        Member(self.members.iter().find(|(member, _)| member == name).map(|(_, value)| *value))
     }
 
-    /// The raw text of an optional member; `null` counts as absent.
-    pub(super) fn given(&self, name: &str) -> Option<&'a str> {
-        self.raw(name).map(RawValue::get).filter(|text| *text != "null")
-    }
-
-    /// An optional member that must be a string.
-    pub(super) fn text(&self, name: &str) -> Result<Option<Cow<'a, str>>, String> {
-        self.given(name).map(text).transpose()
-    }
-
-    /// Notes members that are not among `known`, and members that are there twice.
-    pub(super) fn check_names(&self, known: &[&str], mistakes: &mut ValidationErrors) {
+    /// Adds an error for each member that is not among `known`, and for each that is there twice.
+    fn check_names(&self, known: &[&str], errors: &mut ValidationErrors) {
         for (index, (name, _)) in self.members.iter().enumerate() {
             if !known.contains(&name.as_ref()) {
-                mistakes.note(&pointer("", name), unknown(name, known));
+                errors.add(&pointer("", name), unknown_name("field", name, known));
             } else if self.members.iter().take(index).any(|(earlier, _)| earlier == name) {
-                mistakes.note(&pointer("", name), "is given twice");
+                errors.add(&pointer("", name), "is given twice");
             }
         }
         if self.has_more {
-            mistakes.note("", format!("has more than {MEMBERS_MAX} members"));
+            errors.add("", format!("has more than {MEMBERS_MAX} members"));
         }
     }
 }
@@ -80,14 +134,10 @@ impl<'a> Object<'a> {
 pub(super) fn body<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, RequestError> {
     let text = std::str::from_utf8(bytes).map_err(|error| RequestError::Malformed {
         line: 0,
-        column: 0,
         detail: format!("the body is not valid UTF-8: byte {} is wrong", error.valid_up_to() + 1),
     })?;
-    serde_json::from_str(text).map_err(|error| RequestError::Malformed {
-        line: error.line(),
-        column: error.column(),
-        detail: error.to_string(),
-    })
+    serde_json::from_str(text)
+        .map_err(|error| RequestError::Malformed { line: error.line(), detail: error.to_string() })
 }
 
 /// Reads a string.
@@ -99,7 +149,7 @@ pub(super) fn text(raw: &str) -> Result<Cow<'_, str>, String> {
     Ok(text.0)
 }
 
-/// What a raw value is, in words.
+/// The kind of a raw value, in words.
 pub(super) fn kind(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'{') => "an object",
@@ -112,12 +162,12 @@ pub(super) fn kind(raw: &str) -> &'static str {
 }
 
 impl<'a> Item<'a> {
-    /// The object, or a mistake of the item itself.
-    pub(super) fn object(self, mistakes: &mut ValidationErrors) -> Option<Object<'a>> {
+    /// The object; adds an error of the item when it is something else.
+    pub(super) fn object(self, errors: &mut ValidationErrors) -> Option<Object<'a>> {
         match self {
             Self::Object(object) => Some(object),
             Self::Other(kind) => {
-                mistakes.note("", format!("must be an object, not {kind}"));
+                errors.add("", format!("must be an object, not {kind}"));
                 None
             }
         }
@@ -183,14 +233,14 @@ impl<'de: 'a, 'a> Visitor<'de> for ItemVisitor<'a> {
     }
 }
 
-/// The first values of a list, and how many there are; `None` when it is no list.
+/// The first values of a list, and how many there are in all.
 #[derive(Debug)]
 pub(super) struct Listed<T> {
     pub(super) first: Vec<T>,
     pub(super) count: usize,
 }
 
-/// Reads a list and keeps its first `N` values; the others are only counted.
+/// Reads a list; keeps its first `N` values, and counts the others.
 #[derive(Debug)]
 pub(super) struct Bounded<T, const N: usize>(pub(super) Listed<T>);
 
@@ -226,53 +276,12 @@ impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for BoundedVisitor<T
     }
 }
 
-fn unknown(name: &str, known: &[&str]) -> String {
-    let closest = known.iter().map(|known| (distance(name, known), known)).min();
-    match closest {
-        Some((distance, known)) if distance <= known.len() / 3 => {
-            format!("is not a known field; did you mean \"{known}\"?")
-        }
-        _ => format!("is not a known field; known are {}", known.join(", ")),
-    }
-}
-
-/// The edit distance of two names, without case; far for long ones.
-fn distance(one: &str, other: &str) -> usize {
-    if one.len() > 40 {
-        return usize::MAX;
-    }
-    let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, byte) in one.bytes().enumerate() {
-        let mut diagonal = index;
-        let mut left = index + 1;
-        let mut next = vec![left];
-        for (above, other_byte) in row.iter().skip(1).zip(other.bytes()) {
-            left = (diagonal + usize::from(byte != other_byte)).min(left + 1).min(above + 1);
-            diagonal = *above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn edit_distance_finds_typos() {
-        assert_eq!(distance("max_attempt", "max_attempts"), 1);
-        assert_eq!(distance("Payload", "payload"), 0);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert!(unknown("max_attempt", &["endpoint", "max_attempts"]).contains("did you mean \"max_attempts\""));
-        assert!(unknown("zzz", &["endpoint", "payload"]).contains("known are endpoint, payload"));
-    }
-
-    #[test]
-    fn deep_nesting_costs_no_stack() {
+    fn deep_nesting_takes_no_stack() {
         let deep = format!("{}1{}", "[".repeat(500_000), "]".repeat(500_000));
         assert!(matches!(body::<Item<'_>>(deep.as_bytes()), Ok(Item::Other("a list"))));
         let member = format!("{{\"a\":{deep}}}");
