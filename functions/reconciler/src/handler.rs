@@ -1,7 +1,7 @@
 //! Decode, rebuild until shortly before the deadline, answer in numbers.
 //!
-//! Any number of invocations make one rebuild: each goes on from the cursor of the one before. An invocation that is
-//! repeated, or meets another one, changes nothing that is right.
+//! One rebuild may take any number of invocations: each continues at the cursor that the one before has stored. Repeated
+//! and concurrent invocations are harmless, because a rebuild is idempotent and holds a lock.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use lambda_kit::{Failure, Handler, Invoked};
 use serde::Serialize;
 use wire::lambda::Scheduled;
 
-/// Rebuilds in one invocation as much as there is time for.
+/// Rebuilds as much of the hot state as one invocation has time for.
 #[derive(Clone)]
 pub struct RebuildHandler {
-    /// What is run.
+    /// The use-case.
     pub rebuild: Rebuild,
-    /// Where what waits is counted.
+    /// The schedule, for counting the webhooks that wait.
     pub schedule: Arc<dyn Schedule>,
-    /// What the lock's owner is drawn from.
+    /// The source of the name under which an invocation holds the lock.
     pub random: Arc<dyn Random>,
 }
 
@@ -30,37 +30,37 @@ impl std::fmt::Debug for RebuildHandler {
     }
 }
 
-/// What an invocation found or did.
+/// The result of an invocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Answer {
-    /// Nothing was lost.
+    /// The hot state is complete.
     UpToDate,
-    /// Another invocation rebuilds.
+    /// Another invocation holds the lock and rebuilds.
     Busy,
-    /// What waits was compared with the log, and put back where it was missing.
+    /// The schedule was compared with the log, and missing webhooks were put back.
     Swept {
         /// Records replayed.
         replayed: u64,
-        /// Webhooks that wait for their time now.
+        /// Webhooks in the schedule now.
         waiting: u64,
     },
-    /// The deadline came first; the next invocation goes on.
+    /// The deadline came first; the next invocation continues.
     Unfinished(Progress),
-    /// All is rebuilt.
+    /// The hot state is rebuilt.
     Done(Progress),
 }
 
-/// What was restored.
+/// How far a rebuild is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Progress {
-    /// Phases that are done, of three: what waits, statuses, dead letters. Work goes on after the first.
+    /// Phases that are done, of three: the schedule, statuses, dead letters. Deliveries resume after the first.
     pub phases: u32,
-    /// Records replayed so far, by this invocation and those before it.
+    /// Records replayed so far, by this invocation and the ones before it.
     pub replayed: u64,
-    /// Webhooks that wait for their time now.
+    /// Webhooks in the schedule now.
     pub waiting: u64,
-    /// The fingerprint of what waits, once all is rebuilt: the same for the same webhooks at the same times.
+    /// The fingerprint of the schedule after a complete rebuild: equal for equal webhooks at equal times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }
@@ -83,7 +83,7 @@ impl Handler for RebuildHandler {
                 Answer::Done(self.progress((PHASES, replayed), Some(format!("{fingerprint:016x}"))).await?)
             }
         };
-        tracing::info!(?answer, "rebuilt what there was time for");
+        tracing::info!(?answer, "this invocation of the rebuild ended");
         Ok(answer)
     }
 }

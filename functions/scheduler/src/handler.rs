@@ -8,16 +8,16 @@ use wire::lambda::Scheduled;
 /// Runs the scheduler for one invocation.
 #[derive(Debug, Clone)]
 pub struct ScheduleHandler {
-    /// What is run.
+    /// The use-case.
     pub scheduler: Scheduler,
 }
 
-/// What an invocation did.
+/// The result of an invocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Answer {
     /// Webhooks released.
     pub released: u64,
-    /// Ticks that failed; later ones, of this invocation or the next, repeat them.
+    /// Ticks that failed. Later ticks, of this invocation or the next, repeat their work.
     pub faults: u64,
 }
 

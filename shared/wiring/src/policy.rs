@@ -1,4 +1,4 @@
-//! The numbers that the decisions go by, and the health URLs of endpoints.
+//! The policy that the decisions apply, and the health URLs of endpoints.
 
 use std::cmp::Reverse;
 
@@ -71,10 +71,10 @@ fn of_lanes(settings: &Settings) -> Result<LanePolicy, PolicyError> {
     LanePolicy::new(delivery.fast_timeout, delivery.timeout, f64::from(settings.concurrency.slow_lane_rate))
 }
 
-/// Reads the health URLs of endpoints, the narrowest pattern first, since the first that fits is asked.
+/// Reads the health URLs of endpoints, the narrowest pattern first, since the first pattern that matches an endpoint decides.
 ///
 /// # Errors
-/// The pattern whose URL is none.
+/// The pattern whose text is not a URL.
 pub fn health_urls(settings: &Settings) -> Result<HealthUrls, WiringError> {
     let mut urls = urls(settings).collect::<Result<Vec<_>, WiringError>>()?;
     urls.sort_by_key(|(pattern, _)| (pattern.starts_with('*'), Reverse(pattern.len())));

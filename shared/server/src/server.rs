@@ -1,4 +1,4 @@
-//! The one process: API in front, everything else beside it, and an orderly end.
+//! The server: the API, the background tasks, and their graceful shutdown.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -19,14 +19,15 @@ use crate::background::Background;
 use crate::system::{Lifetime, System};
 use crate::telemetry::RenderMetrics;
 
-/// How long what is pending may take to be worked off at the end.
+/// How long a server over an in-memory log, which ends with the process, goes on delivering what is pending when it stops:
+/// as long as the slowest request may take by default (`delivery.timeout`).
 const GRACE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
-    /// Where the API is served, with the port that was found.
+    /// The URL of the API, with the port that was bound.
     pub url: String,
     background: Background,
     ready: Arc<AtomicBool>,
@@ -35,26 +36,26 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the port on the loopback interface and starts everything.
+    /// Binds `api.port` on `api.host` and starts the API and the background tasks.
     ///
     /// # Errors
-    /// When the port is taken, or a setting does not fit this machine.
+    /// When the address cannot be bound, or a setting does not fit this machine.
     pub async fn start(system: &System, settings: &Settings, metrics: RenderMetrics) -> anyhow::Result<Self> {
-        let port = settings.api.port;
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.with_context(|| {
-            format!("port {port} cannot be used; choose another one with --port (0 picks a free one)")
+        let (host, port) = (settings.api.host.as_str(), settings.api.port);
+        let listener = TcpListener::bind((host, port)).await.with_context(|| {
+            format!("port {port} of {host} cannot be used; choose another port with --port (0 picks a free one)")
         })?;
         let url = format!("http://{}", listener.local_addr()?);
         let ready = Arc::new(AtomicBool::new(true));
         let router = api::router(system, settings, Arc::clone(&metrics), Arc::clone(&ready))?;
         let background = Background::start(system, settings)?;
         let stop = CancellationToken::new();
-        let (asked, mut tasks) = (stop.clone().cancelled_owned(), JoinSet::new());
-        // An answer is small: waiting for more of it would only delay it.
+        let (stopped, mut tasks) = (stop.clone().cancelled_owned(), JoinSet::new());
+        // An answer fits one packet: waiting to fill it, as TCP does without this, only delays the answer.
         let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
         tasks.spawn(async move {
-            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(asked).into_future().await {
-                tracing::error!(%error, "the API ended");
+            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).into_future().await {
+                tracing::error!(%error, "the API stopped serving");
             }
         });
         if settings.metrics.enabled {
@@ -63,11 +64,11 @@ impl Server {
         Ok(Self { url, background, ready, stop, tasks })
     }
 
-    /// Stops accepting, works off what is pending where it would be lost otherwise, finishes what is under way, and says
-    /// what still waits.
+    /// Stops accepting webhooks, delivers what is pending if the log ends with the process, finishes the deliveries under
+    /// way, and logs how many webhooks still wait.
     pub async fn shut_down(mut self, system: &System) {
         tracing::info!(
-            "stopping: nothing more is accepted, what is under way is finished; a second signal ends it at once"
+            "stopping: howk accepts nothing more and finishes the deliveries under way; a second signal ends it at once"
         );
         self.ready.store(false, Ordering::Relaxed);
         self.stop.cancel();
@@ -80,21 +81,21 @@ impl Server {
         self.background.shut_down(system).await;
         self.tasks.abort_all();
         let left = (pending(&*system.backend.log).await, waiting(system).await);
-        say_what_is_left(left, system.backend.lifetime);
+        log_what_waits(left, system.backend.lifetime);
     }
 }
 
-fn say_what_is_left((unsettled, waiting): (u64, u64), lifetime: Lifetime) {
+fn log_what_waits((unsettled, waiting): (u64, u64), lifetime: Lifetime) {
     if unsettled + waiting == 0 {
-        tracing::info!("everything accepted is delivered or dead-lettered");
-    } else if lifetime == Lifetime::Beyond {
-        tracing::info!(unsettled, waiting, "these webhooks are left to the other servers, or to the next start");
+        tracing::info!("every accepted webhook is delivered or dead-lettered");
+    } else if lifetime == Lifetime::Lasting {
+        tracing::info!(unsettled, waiting, "these webhooks wait for the other servers, or for the next start");
     } else {
-        tracing::warn!(unsettled, waiting, "these webhooks end with the process: their log is in memory");
+        tracing::warn!(unsettled, waiting, "these webhooks are lost with the process: howk runs in memory");
     }
 }
 
-/// Metrics on a port of their own, for a scraper that holds no API key.
+/// Serves metrics on a port of their own, on the loopback interface, for a scraper that has no API key.
 async fn serve_metrics(port: u16, metrics: RenderMetrics) -> anyhow::Result<impl Future<Output = ()>> {
     let listener = TcpListener::bind(("127.0.0.1", port))
         .await
@@ -102,7 +103,7 @@ async fn serve_metrics(port: u16, metrics: RenderMetrics) -> anyhow::Result<impl
     let router = http_api::metrics_router(metrics);
     Ok(async move {
         if let Err(error) = axum::serve(listener, router).await {
-            tracing::error!(%error, "the metrics ended");
+            tracing::error!(%error, "the metrics stopped being served");
         }
     })
 }
@@ -125,8 +126,8 @@ async fn waiting(system: &System) -> u64 {
 /// Waits for SIGINT or SIGTERM.
 ///
 /// # Errors
-/// When signals cannot be listened for.
-pub async fn asked_to_stop() -> anyhow::Result<()> {
+/// When the process cannot listen for signals.
+pub async fn stop_signal() -> anyhow::Result<()> {
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     tokio::select! {
         interrupted = tokio::signal::ctrl_c() => interrupted?,
