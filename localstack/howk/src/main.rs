@@ -63,8 +63,8 @@ async fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> {
         tracing::warn!(key = unused.key, "this setting has no effect: {}", unused.why);
     }
     match command {
-        Command::Serve(options) => serve(options, settings, metrics).await,
-        Command::Demo(_) => play(settings, metrics).await,
+        Command::Serve(options) => Box::pin(serve(options, settings, metrics)).await,
+        Command::Demo(_) => Box::pin(play(settings, metrics)).await,
     }
 }
 

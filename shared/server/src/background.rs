@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::consumer::Consumer;
 use crate::system::System;
 
-/// How often the reconciler checks whether the hot state is lost. Consumers stand still until the rebuild has begun, so it
-/// has to be noticed within seconds; the check is one read of the store.
+/// How often the reconciler checks whether the hot state is lost. Consumers and scheduler stand still while it is, so the
+/// loss has to be noticed within seconds; the check is one read of the store.
 const RECONCILE: Duration = Duration::from_secs(1);
 
 /// The tasks beside the API.

@@ -22,7 +22,8 @@ use crate::telemetry::RenderMetrics;
 /// How long a server over an in-memory log, which ends with the process, goes on delivering what is pending when it stops:
 /// as long as the slowest request may take by default (`delivery.timeout`).
 const GRACE: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often a server that stops checks what is still pending.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A running server.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ impl Server {
         let give_up_at = clock.now().plus(GRACE);
         let is_lost = system.backend.lifetime == Lifetime::Process;
         while is_lost && pending(&*system.backend.log).await > 0 && clock.now() < give_up_at {
-            clock.sleep(LOOK_EVERY).await;
+            clock.sleep(CHECK_INTERVAL).await;
         }
         self.background.shut_down(system).await;
         self.tasks.abort_all();

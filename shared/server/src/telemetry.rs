@@ -94,36 +94,22 @@ fn run_upkeep(handle: PrometheusHandle) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::Mutex;
+    use std::io::{Read, Seek};
 
     use super::*;
 
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
     fn written(style: LogStyle) -> String {
-        let lines = Lines::default();
-        let writer = lines.clone();
+        let file = Arc::new(tempfile::tempfile().unwrap());
         let log = settings::Settings::default().log;
-        let subscriber = subscriber(&log, style, (false, move || writer.clone()));
+        let subscriber = subscriber(&log, style, (false, Arc::clone(&file)));
         tracing::subscriber::with_default(subscriber, || {
             tracing::error_span!("deliver", webhook_id = "wh_1")
                 .in_scope(|| tracing::info!(status = 503, "attempt 1: 503, again in 2.0s"));
         });
-        let bytes = lines.0.lock().unwrap().clone();
-        String::from_utf8(bytes).unwrap()
+        let mut text = String::new();
+        (&*file).rewind().unwrap();
+        (&*file).read_to_string(&mut text).unwrap();
+        text
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn router() -> Router {
     let fails_twice = async move || {
         if failures.fetch_add(1, Ordering::Relaxed) < 2 { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }
     };
-    let throttles = async move || {
+    let throttles_once = async move || {
         if throttled.fetch_add(1, Ordering::Relaxed) > 0 {
             return (StatusCode::OK, HeaderMap::new());
         }
@@ -81,7 +81,7 @@ fn router() -> Router {
     Router::new()
         .route("/succeeds", post(async || StatusCode::OK))
         .route("/fails-twice", post(fails_twice))
-        .route("/throttles", post(throttles))
+        .route("/throttles", post(throttles_once))
         .route("/hangs", post(async || tokio::time::sleep(Duration::from_mins(10)).await))
         .route("/refuses", post(async || StatusCode::BAD_REQUEST))
 }
