@@ -1,6 +1,7 @@
 //! The built binary, as a person runs it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its world fails")]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -76,6 +77,31 @@ fn by_default_it_serves_the_loopback_address_and_logs_what_is_not_safe() {
 }
 
 #[test]
+fn on_a_terminal_it_shows_one_screen_and_short_log_lines() {
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    let mut process = howk(&["serve", "--port", "0"], &[]).stderr(terminal.slave).spawn().unwrap();
+    let mut lines = BufReader::new(File::from(terminal.master)).lines();
+    let mut shown: Vec<String> = Vec::new();
+    // The background tasks log beside the screen: either may come first.
+    let has = |shown: &[String], part: &str| shown.iter().any(|line| line.contains(part));
+    while !has(&shown, "the hot state is rebuilt") || !has(&shown, "delivery.allow_private_addresses") {
+        shown.push(lines.next().unwrap().unwrap());
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let screen = shown.join("\n");
+    for part in
+        ["  runs      in memory", "  serves    http://127.0.0.1:", "  Not safe for production:", "--print-settings"]
+    {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    let [event] = shown.iter().filter(|line| line.contains("INFO")).collect::<Vec<_>>()[..] else {
+        panic!("{screen}")
+    };
+    assert!(!event.contains("delivery::") && !event.contains('Z'), "no module and no date: {event}");
+}
+
+#[test]
 fn another_address_needs_keys_and_serves_with_them() {
     // A loopback address too, so that the test opens nothing to other machines.
     let host = ("HOWK_API_HOST", "127.0.0.2");
@@ -125,6 +151,19 @@ fn a_port_that_is_taken_ends_it_with_1_and_names_the_fix() {
     let (output, _, err) = ended(&["serve", "--port", &port], &[]);
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("howk: port ") && err.contains("choose another port with --port"), "{err}");
+}
+
+#[cfg(feature = "services")]
+#[test]
+fn kafka_and_redis_that_are_away_end_it_with_1_and_are_both_named() {
+    let away = ["serve", "--port", "0", "--kafka", "127.0.0.1:1", "--redis", "127.0.0.1:1"];
+    let (output, _, err) = ended(&away, &[("HOWK_SECRETS_KEY", "a key of thirty-two characters or more")]);
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    let last = err.lines().last().unwrap();
+    assert!(
+        last.starts_with("howk: Kafka cannot be reached: ") && last.contains("; Redis cannot be reached: "),
+        "{err}"
+    );
 }
 
 #[test]

@@ -7,7 +7,6 @@
 mod connected {
     use std::sync::Arc;
 
-    use anyhow::Context;
     use clock_system::SystemClock;
     use delivery::ports::log::Feed;
     use delivery::ports::time::Clock;
@@ -26,8 +25,7 @@ mod connected {
 
     pub(super) async fn connect(settings: &Settings) -> anyhow::Result<Backend> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let Connected { log, stores } =
-            wiring::connect(settings, &clock, Role::Server).await.context("howk cannot start")?;
+        let Connected { log, stores } = wiring::connect(settings, &clock, Role::Server).await?;
         let groups = Arc::clone(&log);
         let join = move |topic| -> anyhow::Result<Vec<Arc<dyn Feed>>> {
             let members =
