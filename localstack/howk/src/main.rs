@@ -9,7 +9,7 @@ use howk::screen::{Screen, Storage};
 use howk::{configure, demo};
 use server::system::{self, Backend, Sending, System};
 use server::telemetry::{self, LogStyle, RenderMetrics};
-use server::{Server, services, stop_signal};
+use server::{Bound, Server, services, stop_signal};
 use settings::{Environment, ProcessEnvironment, Settings};
 
 #[global_allocator]
@@ -76,13 +76,14 @@ async fn serve(options: &Serve, settings: &Settings, metrics: RenderMetrics) -> 
     };
     let sending = if options.dry { Sending::Dry } else { Sending::Real };
     let system = System::new(settings, backend, sending)?;
-    let server = Server::start(&system, settings, metrics).await?;
-    let screen = Screen::new(settings, (storage, sending), &server.url);
+    let bound = Bound::new(settings).await?;
+    let screen = Screen::new(settings, (storage, sending), &bound.url);
     if std::io::stderr().is_terminal() {
         complain(&screen.to_string());
     } else {
         screen.log();
     }
+    let server = bound.serve(&system, settings, metrics).await?;
     let stopped = stop_signal().await;
     shut_down(server, &system, stopped).await
 }

@@ -14,4 +14,4 @@ pub mod services;
 pub mod system;
 pub mod telemetry;
 
-pub use server::{Server, stop_signal};
+pub use server::{Bound, Server, stop_signal};

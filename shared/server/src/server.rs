@@ -36,17 +36,33 @@ pub struct Server {
     tasks: JoinSet<()>,
 }
 
-impl Server {
-    /// Binds `api.port` on `api.host` and starts the API and the background tasks.
+/// The bound address of a server that does not serve yet: callers wait until it does.
+#[derive(Debug)]
+pub struct Bound {
+    /// The URL of the API, with the port that was bound.
+    pub url: String,
+    listener: TcpListener,
+}
+
+impl Bound {
+    /// Binds `api.port` on `api.host`.
     ///
     /// # Errors
-    /// When the address cannot be bound, or a setting does not fit this machine.
-    pub async fn start(system: &System, settings: &Settings, metrics: RenderMetrics) -> anyhow::Result<Self> {
+    /// When the address cannot be bound.
+    pub async fn new(settings: &Settings) -> anyhow::Result<Self> {
         let (host, port) = (settings.api.host.as_str(), settings.api.port);
         let listener = TcpListener::bind((host, port)).await.with_context(|| {
             format!("port {port} of {host} cannot be used; choose another port with --port (0 picks a free one)")
         })?;
-        let url = format!("http://{}", listener.local_addr()?);
+        Ok(Self { url: format!("http://{}", listener.local_addr()?), listener })
+    }
+
+    /// Starts the API and the background tasks.
+    ///
+    /// # Errors
+    /// When a setting does not fit this machine, or the port for metrics cannot be bound.
+    pub async fn serve(self, system: &System, settings: &Settings, metrics: RenderMetrics) -> anyhow::Result<Server> {
+        let Self { url, listener } = self;
         let ready = Arc::new(AtomicBool::new(true));
         let router = api::router(system, settings, Arc::clone(&metrics), Arc::clone(&ready))?;
         let background = Background::start(system, settings)?;
@@ -62,7 +78,17 @@ impl Server {
         if settings.metrics.enabled {
             tasks.spawn(serve_metrics(settings.metrics.port, metrics).await?);
         }
-        Ok(Self { url, background, ready, stop, tasks })
+        Ok(Server { url, background, ready, stop, tasks })
+    }
+}
+
+impl Server {
+    /// Binds `api.port` on `api.host` and starts the API and the background tasks.
+    ///
+    /// # Errors
+    /// When an address cannot be bound, or a setting does not fit this machine.
+    pub async fn start(system: &System, settings: &Settings, metrics: RenderMetrics) -> anyhow::Result<Self> {
+        Bound::new(settings).await?.serve(system, settings, metrics).await
     }
 
     /// Stops accepting webhooks, delivers what is pending if the log ends with the process, finishes the deliveries under
