@@ -41,6 +41,7 @@ howk:
     delivery: { timeout: 30, concurrency: 5 }
     kafka: { auth: scram, password: hunter2 }
     memory: { partitions: 3 }
+    api: { host: 0.0.0.0 }
 `);
     const wanted = [
         'region: must match pattern "^[a-z]{2}(-[a-z]+)+-[0-9]$"; it is "nowhere"',
@@ -57,6 +58,7 @@ howk:
         'howk.kafka.auth: remove it: the stack signs in with IAM',
         'howk.kafka.password: remove it: secrets belong in Secrets Manager, see README.md',
         'howk.memory.partitions: remove it: only the server reads it',
+        'howk.api.host: remove it: only the server reads it',
     ];
     for (const mistake of wanted) {
         assert.ok(found.includes(mistake), `${mistake}\nis not in\n${found.join('\n')}`);

@@ -1,4 +1,5 @@
-//! Arrows run one way: roots -> adapters -> delivery, wire -> domain. Adapters never name each other.
+//! Arrows run one way: roots -> server, lambda-kit -> wiring -> adapters -> delivery, wire -> domain. Adapters never name each
+//! other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use cargo_metadata::{DependencyKind, Metadata, Package};
 use crate::metadata;
 
 /// What each crate of ours may name of ours. Whoever adds a crate draws its arrows here.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("domain", &[]),
     ("wire", &["domain"]),
     ("delivery", &["domain"]),
@@ -28,21 +29,12 @@ const ARROWS: [(&str, &[&str]); 23] = [
         &["delivery", "domain", "http-api", "log-kafka", "sender-http", "settings", "store-redis", "vault-xchacha"],
     ),
     (
-        "howk-dev",
-        &[
-            "clock-system",
-            "delivery",
-            "domain",
-            "http-api",
-            "in-memory",
-            "log-kafka",
-            "sender-http",
-            "settings",
-            "store-redis",
-            "vault-xchacha",
-            "wiring",
-        ],
+        // The long-running process. It gets Kafka, Redis, the sender and the vault from the wiring, as a function does.
+        "server",
+        &["clock-system", "delivery", "domain", "http-api", "in-memory", "settings", "wiring"],
     ),
+    // The binary over it; the demo plays on the store in memory.
+    ("howk", &["domain", "in-memory", "server", "settings", "wiring"]),
     // Functions are black boxes to it: it speaks their public interfaces.
     ("howk-local", &["clock-system", "delivery", "domain", "log-kafka", "settings", "store-redis", "wiring"]),
     // A function gets its adapters from the wiring, by the features that its role needs.

@@ -10,6 +10,6 @@ fn the_deployment_knows_every_setting() {
     let known = fs::read_to_string(&page).unwrap();
     assert!(
         known.trim_end() == settings::reference().trim_end(),
-        "settings have changed; write the page anew: cargo run -p howk-dev -- --help-settings > infra/settings.md"
+        "settings have changed; write the page anew: cargo run -p howk -- serve --help-settings > infra/settings.md"
     );
 }

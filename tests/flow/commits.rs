@@ -9,11 +9,11 @@ use delivery::ports::log::{Feed, Log as _, LogRecord};
 use delivery::rebuild::When;
 use delivery::{Fault, FaultKind};
 use domain::{ClaimHolder, Position, Topic};
-use howk_dev::server::Server;
-use howk_dev::system::{Backend, Sending, System};
 use howk_tests::endpoint::Reply;
 use howk_tests::world::{World, settings, webhook};
 use in_memory::MemoryLimits;
+use server::Server;
+use server::system::{Backend, Sending, System};
 use testkit::receiver::FakeReceiver;
 
 /// Commits that are refused.

@@ -38,7 +38,7 @@ pub(crate) fn handler(world: &World) -> HttpHandler {
         auth: Auth::None,
         metrics: Arc::new(String::new),
     });
-    HttpHandler { router, tally: Arc::clone(&system.tally), clock: Arc::clone(&system.release.clock) }
+    HttpHandler { router, stats_buffer: Arc::clone(&system.stats_buffer), clock: Arc::clone(&system.release.clock) }
 }
 
 /// A request in payload format 2.0, which HTTP APIs and function URLs share.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use delivery::rebuild::When;
 use domain::{ClaimHolder, Phase};
-use howk_dev::server::Server;
-use howk_dev::system::{Backend, Sending, System};
 use howk_tests::world::{settings, webhook};
 use in_memory::MemoryLimits;
+use server::Server;
+use server::system::{Backend, Sending, System};
 use testkit::receiver::{FakeReceiver, Latch, Reply};
 
 #[tokio::test]

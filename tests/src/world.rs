@@ -16,9 +16,9 @@ use domain::{
 use futures::executor::LocalPool;
 use futures::future::RemoteHandle;
 use futures::task::LocalSpawnExt;
-use howk_dev::background;
-use howk_dev::system::{Backend, Edges, Lifetime, System};
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
+use server::background;
+use server::system::{Backend, Edges, Lifetime, System};
 use settings::Settings;
 use testkit::clock::ManualClock;
 use testkit::random::SeededRandom;

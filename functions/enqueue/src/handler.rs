@@ -1,4 +1,4 @@
-//! Decode, the router, encode: `lambda_http` does the first and the last.
+//! Answers one HTTP request per invocation: `lambda_http` decodes the event and encodes the answer, the router does the rest.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use lambda_http::{Body, Request, RequestExt, Service, service_fn};
 use lambda_kit::{FunctionContext, Invoked};
 use tower::ServiceExt;
 
-/// How long the statistics may hold up the answer.
-const STATS_PATIENCE: Duration = Duration::from_millis(500);
-/// The largest answer that the platform takes, in bytes.
+/// How long the answer waits for the statistics to be written. Losing statistics is better than a slow answer.
+const STATS_TIMEOUT: Duration = Duration::from_millis(500);
+/// The largest answer that Lambda takes, in bytes.
 const ANSWER_BYTES_MAX: usize = 6 * 1024 * 1024;
 
 /// Answers requests.
@@ -23,9 +23,9 @@ const ANSWER_BYTES_MAX: usize = 6 * 1024 * 1024;
 pub struct HttpHandler {
     /// The HTTP interface.
     pub router: Router,
-    /// What was counted.
-    pub tally: Arc<StatsBuffer>,
-    /// The time.
+    /// Statistics that are not written yet.
+    pub stats_buffer: Arc<StatsBuffer>,
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -36,7 +36,7 @@ impl std::fmt::Debug for HttpHandler {
 }
 
 impl HttpHandler {
-    /// The service that the runtime calls, once an invocation.
+    /// The service that the Lambda runtime calls once per invocation.
     pub fn service(
         self,
         context: FunctionContext,
@@ -54,15 +54,16 @@ impl HttpHandler {
                 let invocation = request.lambda_context_ref().cloned().unwrap_or_default();
                 let invoked = Invoked::of(&invocation, context.clock.now(), &context.settings.lambda);
                 let answer = handler.answer(request, invoked).await;
-                handler.tally.flush_within(&*context.clock, STATS_PATIENCE).await;
+                handler.stats_buffer.flush_within(&*context.clock, STATS_TIMEOUT).await;
                 context.flush_metrics(&invocation.request_id);
                 Ok(answer)
             }
         })
     }
 
-    /// Answers one request, and in time: an environment that runs into its end is killed, and its caller learns nothing.
-    /// What was late may have been accepted all the same; a caller that repeats it with its idempotency key doubles nothing.
+    /// Answers one request before the deadline of its invocation, because Lambda kills a process that misses its deadline
+    /// and the caller then gets no problem document. A webhook whose answer is late may have been accepted; a caller that
+    /// repeats the request with its idempotency key does not create a second one.
     pub async fn answer(&self, request: Request, invoked: Invoked) -> Response<Body> {
         let left = invoked.until.since(self.clock.now());
         let answer = match select(self.router.clone().oneshot(request), self.clock.sleep(left)).await {

@@ -9,11 +9,11 @@ use clock_system::SystemRandom;
 use delivery::ports::vault::Vault;
 use http_api::{Api, Health};
 use lambda_kit::{Function, FunctionContext, StartError};
-use wiring::WithoutRedis;
+use wiring::{Role, WithoutRedis};
 
 pub use handler::HttpHandler;
 
-/// The function. Whether callers need keys is for somebody to decide: `keys`, or `none` for everybody.
+/// The function. Its deployment has to decide `api.auth`: `keys`, or `none` to let every caller in.
 pub const FUNCTION: Function = Function {
     name: "enqueue",
     decided: &[&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["secrets.key"]],
@@ -31,7 +31,9 @@ pub async fn wire(context: &FunctionContext) -> Result<HttpHandler, StartError> 
     let (settings, random) = (&*context.settings, Arc::new(SystemRandom));
     let vault: Arc<dyn Vault> = Arc::new(wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?);
     let sender = wiring::sender::build(settings, Arc::clone(&vault))?;
-    let built = wiring::connect(settings, Arc::clone(&context.clock), random, WithoutRedis::Something).await?;
+    let role = Role::Function(WithoutRedis::Something);
+    let connected = wiring::connect(settings, &context.clock, role).await?;
+    let built = connected.use_cases(Arc::clone(&context.clock), random);
     let router = http_api::router(Api {
         enqueue: built.enqueue(&sender, vault),
         statuses: Arc::clone(&built.stores.statuses),
@@ -48,5 +50,5 @@ pub async fn wire(context: &FunctionContext) -> Result<HttpHandler, StartError> 
         auth: wiring::api::auth(settings)?,
         metrics: Arc::new(|| "# The metrics of the functions are in CloudWatch, namespace howk.\n".to_owned()),
     });
-    Ok(HttpHandler { router, tally: built.tally, clock: Arc::clone(&context.clock) })
+    Ok(HttpHandler { router, stats_buffer: built.stats_buffer, clock: Arc::clone(&context.clock) })
 }

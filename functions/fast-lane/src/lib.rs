@@ -1,13 +1,13 @@
-//! The fast lane: delivers what was accepted or released, and leaves what is slow to the other lane.
+//! The fast lane: delivers the webhooks that were accepted or released, and diverts those of slow endpoints to the slow lane.
 //!
-//! Its handler is the one of both lanes, [`LaneHandler`].
+//! Both lanes have the same handler, [`LaneHandler`].
 
 use std::sync::Arc;
 
 use clock_system::SystemRandom;
 use domain::Lane;
 use lambda_kit::{Function, FunctionContext, LaneHandler, StartError};
-use wiring::WithoutRedis;
+use wiring::{Role, WithoutRedis};
 
 /// The function.
 pub const FUNCTION: Function = Function {
@@ -24,6 +24,8 @@ pub async fn wire(context: &FunctionContext) -> Result<LaneHandler, StartError> 
     let (settings, random) = (&*context.settings, Arc::new(SystemRandom));
     let vault = wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
     let sender = wiring::sender::build(settings, Arc::new(vault))?;
-    let built = wiring::connect(settings, Arc::clone(&context.clock), random, WithoutRedis::Something).await?;
+    let role = Role::Function(WithoutRedis::Something);
+    let connected = wiring::connect(settings, &context.clock, role).await?;
+    let built = connected.use_cases(Arc::clone(&context.clock), random);
     Ok(LaneHandler::new(Lane::Fast, settings, built.batch(settings, &sender)?))
 }

@@ -1,7 +1,7 @@
 //! Decode, rebuild until shortly before the deadline, answer in numbers.
 //!
-//! Any number of invocations make one rebuild: each goes on from the cursor of the one before. An invocation that is
-//! repeated, or meets another one, changes nothing that is right.
+//! One rebuild may take any number of invocations: each continues at the cursor that the one before has stored. Repeated
+//! and concurrent invocations are harmless, because a rebuild is idempotent and holds a lock.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use domain::ClaimHolder;
 use lambda_kit::{Failure, Handler, Invoked};
 use wire::lambda::{RebuildAnswer, RebuildProgress, Scheduled};
 
-/// Rebuilds in one invocation as much as there is time for.
+/// Rebuilds as much of the hot state as one invocation has time for.
 #[derive(Clone)]
 pub struct RebuildHandler {
-    /// What is run.
+    /// The use-case.
     pub rebuild: Rebuild,
-    /// Where what waits is counted.
+    /// The schedule, for counting the webhooks that wait.
     pub schedule: Arc<dyn Schedule>,
-    /// What the lock's owner is drawn from.
+    /// The source of the name under which an invocation holds the lock.
     pub random: Arc<dyn Random>,
 }
 
@@ -47,7 +47,7 @@ impl Handler for RebuildHandler {
                 RebuildAnswer::Done(self.progress((PHASES, replayed), Some(format!("{fingerprint:016x}"))).await?)
             }
         };
-        tracing::info!(?answer, "rebuilt what there was time for");
+        tracing::info!(?answer, "this invocation of the rebuild ended");
         Ok(answer)
     }
 }

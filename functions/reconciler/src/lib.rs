@@ -1,4 +1,5 @@
-//! The reconciler: started every minute, it rebuilds the hot state from the log when it was lost; on demand in any case.
+//! The reconciler: runs every minute and rebuilds the hot state from the log when it was lost. On demand it rebuilds in any
+//! case.
 
 mod handler;
 
@@ -6,7 +7,7 @@ use std::sync::Arc;
 
 use clock_system::SystemRandom;
 use lambda_kit::{Function, FunctionContext, StartError};
-use wiring::WithoutRedis;
+use wiring::{Role, WithoutRedis};
 
 pub use handler::RebuildHandler;
 
@@ -22,8 +23,9 @@ pub const FUNCTION: Function = Function {
 /// # Errors
 /// What is wrong with the deployment.
 pub async fn wire(context: &FunctionContext) -> Result<RebuildHandler, StartError> {
-    let (clock, random) = (Arc::clone(&context.clock), Arc::new(SystemRandom));
-    let built = wiring::connect(&context.settings, clock, random, WithoutRedis::Nothing).await?;
+    let role = Role::Function(WithoutRedis::Nothing);
+    let connected = wiring::connect(&context.settings, &context.clock, role).await?;
+    let built = connected.use_cases(Arc::clone(&context.clock), Arc::new(SystemRandom));
     let (rebuild, schedule) = (built.rebuild(&context.settings), built.stores.schedule);
     Ok(RebuildHandler { rebuild, schedule, random: built.random })
 }

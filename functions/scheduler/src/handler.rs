@@ -7,7 +7,7 @@ use wire::lambda::{ScheduleAnswer, Scheduled};
 /// Runs the scheduler for one invocation.
 #[derive(Debug, Clone)]
 pub struct ScheduleHandler {
-    /// What is run.
+    /// The use-case.
     pub scheduler: Scheduler,
 }
 

@@ -1,5 +1,5 @@
-//! The scheduler: started every minute, it releases what is due until shortly before its end, and looks after endpoints and
-//! gauges.
+//! The scheduler: runs every minute until shortly before its deadline. It releases the webhooks that are due, asks the
+//! health URLs of endpoints and writes gauges.
 
 mod handler;
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clock_system::SystemRandom;
 use lambda_kit::{Function, FunctionContext, StartError};
-use wiring::WithoutRedis;
+use wiring::{Role, WithoutRedis};
 
 pub use handler::ScheduleHandler;
 
@@ -24,9 +24,11 @@ pub const FUNCTION: Function = Function {
 /// What is wrong with the deployment.
 pub async fn wire(context: &FunctionContext) -> Result<ScheduleHandler, StartError> {
     let (settings, random) = (&*context.settings, Arc::new(SystemRandom));
-    // It asks health URLs, and sends nothing that is sealed.
-    let vault = wiring::vault::keyless(Arc::<SystemRandom>::clone(&random))?;
+    // The scheduler only asks health URLs: it sends no request that has a sealed secret.
+    let vault = wiring::vault::ephemeral(Arc::<SystemRandom>::clone(&random))?;
     let sender = wiring::sender::build(settings, Arc::new(vault))?;
-    let built = wiring::connect(settings, Arc::clone(&context.clock), random, WithoutRedis::Nothing).await?;
+    let role = Role::Function(WithoutRedis::Nothing);
+    let connected = wiring::connect(settings, &context.clock, role).await?;
+    let built = connected.use_cases(Arc::clone(&context.clock), random);
     Ok(ScheduleHandler { scheduler: built.scheduler(settings, &sender)? })
 }

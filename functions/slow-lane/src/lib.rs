@@ -1,13 +1,13 @@
-//! The slow lane: delivers to slow and at_capacity endpoints, at their pace and with the full timeout.
+//! The slow lane: delivers to endpoints that are slow or at capacity, at a limited rate and with the full timeout.
 //!
-//! Its handler is the one of both lanes, [`LaneHandler`].
+//! Both lanes have the same handler, [`LaneHandler`].
 
 use std::sync::Arc;
 
 use clock_system::SystemRandom;
 use domain::Lane;
 use lambda_kit::{Function, FunctionContext, LaneHandler, StartError};
-use wiring::WithoutRedis;
+use wiring::{Role, WithoutRedis};
 
 /// The function.
 pub const FUNCTION: Function = Function {
@@ -24,6 +24,8 @@ pub async fn wire(context: &FunctionContext) -> Result<LaneHandler, StartError> 
     let (settings, random) = (&*context.settings, Arc::new(SystemRandom));
     let vault = wiring::vault::of(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
     let sender = wiring::sender::build(settings, Arc::new(vault))?;
-    let built = wiring::connect(settings, Arc::clone(&context.clock), random, WithoutRedis::Something).await?;
+    let role = Role::Function(WithoutRedis::Something);
+    let connected = wiring::connect(settings, &context.clock, role).await?;
+    let built = connected.use_cases(Arc::clone(&context.clock), random);
     Ok(LaneHandler::new(Lane::Slow, settings, built.batch(settings, &sender)?))
 }

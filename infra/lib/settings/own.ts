@@ -23,7 +23,7 @@ const OF_THE_STACK: Readonly<Record<string, string>> = {
 };
 
 /** Sections that only the server reads. */
-const OF_THE_SERVER = ['memory.', 'metrics.', 'api.port'];
+const OF_THE_SERVER = ['memory.', 'metrics.', 'api.host', 'api.port'];
 
 /** Flattens nested sections to keys of the reference; maps that are values of a key stay whole. */
 export function flattened(section: object, prefix = ''): Map<string, unknown> {

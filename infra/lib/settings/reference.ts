@@ -1,4 +1,4 @@
-// settings.md, the reference that `howk-dev --help-settings` prints: the keys of howk's own settings and what they allow.
+// settings.md, the reference that `howk serve --help-settings` prints: the keys of howk's own settings and what they allow.
 
 import { readFileSync } from 'node:fs';
 

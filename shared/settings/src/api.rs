@@ -1,6 +1,7 @@
 //! Settings of the HTTP interface that callers use.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,6 +12,8 @@ use crate::reader::Reader;
 section! {
     /// The HTTP interface that callers use.
     "api." Api {
+        /// IP address that a server listens on. Any other than 127.0.0.1 needs api.auth keys.
+        host: String = text(IP_ADDRESS).or(LOOPBACK.to_owned());
         /// TCP port to listen on; 0 takes any free port.
         port: u16 = whole(0..=65_535).or(8080);
         /// How long a request may take to arrive.
@@ -28,8 +31,24 @@ section! {
     }
 }
 
+/// The address of this machine that other machines cannot reach.
+const LOOPBACK: &str = "127.0.0.1";
+
+const IP_ADDRESS: Rule = Rule {
+    allowed: "an IP address, such as 127.0.0.1, or 0.0.0.0 for every IPv4 address of the machine",
+    holds: |text| text.parse::<IpAddr>().is_ok(),
+};
+
 impl Api {
     pub(crate) fn check(&self, reader: &mut Reader) {
+        if self.auth == ApiAuth::None && self.host != LOOPBACK {
+            let problem = format!(
+                "{} is not {LOOPBACK}, so callers need keys: set api.auth to keys and list them in api.keys, or remove \
+                 api.host",
+                self.host
+            );
+            reader.conflict(&["api.host", "api.auth"], problem);
+        }
         if self.auth == ApiAuth::Keys && self.keys.is_empty() {
             reader.conflict(&["api.auth", "api.keys"], "keys needs at least one entry in api.keys");
         }

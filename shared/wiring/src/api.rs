@@ -1,11 +1,11 @@
-//! The HTTP interface: who may call, and the bounds of a request.
+//! The HTTP interface: its callers and the bounds of a request.
 
 use http_api::{ApiKey, ApiLimits, Auth};
 use settings::{ApiAuth, Settings, ValidationError};
 
 use crate::error::{self, WiringError};
 
-/// Who may call.
+/// The callers that are let in: all of them, or the holders of a key.
 ///
 /// # Errors
 /// The key that cannot be used.

@@ -1,11 +1,11 @@
-//! What is wrong with settings that only show it when they are put to use.
+//! Mistakes in settings that only show when the settings are used.
 
 use delivery::Fault;
 use domain::PolicyError;
 use settings::ValidationError;
 use thiserror::Error;
 
-/// A setting that cannot be put to use: the deployment is wrong.
+/// A setting that cannot be used: the deployment is wrong.
 #[derive(Debug, Error)]
 pub enum WiringError {
     /// A rule of the domain is broken; the text names the key.
@@ -19,8 +19,8 @@ pub enum WiringError {
         /// What is wrong with its value, without the value of a secret.
         problem: String,
     },
-    /// A key asks for what was left out of this build.
-    #[error("{key}: this build lacks it; the feature {feature} of wiring brings it")]
+    /// The value of a key needs a feature that this build leaves out.
+    #[error("{key}: {}", lacking(feature))]
     Lacking {
         /// The key's path.
         key: &'static str,
@@ -37,6 +37,10 @@ pub enum WiringError {
     },
 }
 
+fn lacking(feature: &str) -> String {
+    format!("this build does not support this value; build wiring with the feature {feature}, or change the value")
+}
+
 impl WiringError {
     /// The error of a key.
     pub(crate) fn key(key: impl Into<String>, problem: impl Into<String>) -> Self {
@@ -44,21 +48,19 @@ impl WiringError {
     }
 }
 
-/// As the settings tell of their own mistakes.
+/// In the form of the settings' own mistakes, so that both are listed together.
 impl From<WiringError> for ValidationError {
     fn from(error: WiringError) -> Self {
         match error {
             WiringError::Policy(PolicyError { field, rule }) => Self::of(field, rule),
             WiringError::Key { key, problem } => Self::of(key, problem),
-            WiringError::Lacking { key, feature } => {
-                Self::of(key, format!("this build lacks it; the feature {feature} of wiring brings it"))
-            }
+            WiringError::Lacking { key, feature } => Self::of(key, lacking(feature)),
             WiringError::NotFound { key, source } => Self::of(key, source.chain()),
         }
     }
 }
 
-/// The mistakes among what came of putting settings to use.
+/// The mistakes among these results.
 pub(crate) fn mistakes<T>(tried: impl IntoIterator<Item = Result<T, WiringError>>) -> Vec<ValidationError> {
     tried.into_iter().filter_map(Result::err).map(ValidationError::from).collect()
 }

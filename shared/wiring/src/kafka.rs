@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use delivery::Fault;
 use delivery::ports::time::Clock;
 use log_kafka::{Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram};
 use log_kafka::{Security, TopicNames, TopicSpec};
@@ -10,13 +11,13 @@ use settings::{Kafka, KafkaAuth, Settings, ValidationError};
 
 use crate::error::{self, WiringError};
 
-/// The setting of a topic that says for how many milliseconds it keeps records; compacted topics have none.
+/// The setting of a topic for how long it keeps records, in ms. Compacted topics do not have it.
 const RETENTION: &str = "retention.ms";
 
-/// What the log is built from. Whatever ends, such as a token, is judged by `clock`.
+/// The configuration of the log. `clock` decides when a token has expired.
 ///
 /// # Errors
-/// The key that cannot be used, or the cluster whose brokers are not told.
+/// The key that cannot be used, or the cluster whose brokers AWS does not name.
 pub async fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<KafkaConfig, WiringError> {
     let kafka = &settings.kafka;
     let security = Security { auth: auth(kafka, clock)?, tls: is_encrypted(kafka), ca_file: kafka.ca_file.clone() };
@@ -48,14 +49,15 @@ pub async fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<KafkaC
     })
 }
 
-/// Every mistake that shows when the log is connected, but for those that only AWS knows; `clock` as for [`config`].
+/// Every mistake that shows when the log is connected, except those that only AWS can find; `clock` as for [`config`].
 pub fn mistakes(settings: &Settings, clock: Arc<dyn Clock>) -> Vec<ValidationError> {
     let kafka = &settings.kafka;
     let cluster = kafka.cluster_arn.as_deref().map_or(Ok(()), is_cluster);
     error::mistakes([auth(kafka, clock).map(drop), cluster, authorities(kafka)])
 }
 
-/// The client reads the file by itself, and would say of it only that it was not built.
+/// Checks that the file of authorities can be read. The Kafka client reads it too, but reports a missing file only as a
+/// client that was not built.
 fn authorities(kafka: &Kafka) -> Result<(), WiringError> {
     let Some(file) = kafka.ca_file.as_ref().filter(|_| is_encrypted(kafka)) else { return Ok(()) };
     std::fs::File::open(file).map(drop).map_err(|error| {
@@ -64,14 +66,25 @@ fn authorities(kafka: &Kafka) -> Result<(), WiringError> {
     })
 }
 
-/// What the topics must be like when they are made.
+/// The topics as they have to be made: named and kept as the settings say.
 pub fn topic_specs(settings: &Settings) -> Vec<TopicSpec> {
-    let kept_ms = settings.kafka.retention.as_millis().to_string();
+    let retention_ms = settings.kafka.retention.as_millis().to_string();
     let mut specs = topics(&settings.kafka.topics).specs();
     for retention in specs.iter_mut().filter_map(|spec| spec.config.get_mut(RETENTION)) {
-        retention.clone_from(&kept_ms);
+        retention.clone_from(&retention_ms);
     }
     specs
+}
+
+/// Makes the topics that are missing, and checks those that exist.
+///
+/// # Errors
+/// When Kafka refuses to make one, or one that exists has settings that lose records.
+pub async fn ensure_topics(config: &KafkaConfig, settings: &Settings) -> Result<(), Fault> {
+    let specs = topic_specs(settings);
+    let failed = |what: &'static str| move |fault: Fault| Fault::caused(fault.kind, what, fault);
+    log_kafka::create_topics(config, &specs).await.map_err(failed("topics cannot be made"))?;
+    log_kafka::verify_topics(config, &specs).await.map_err(failed("topics are set up wrongly"))
 }
 
 fn auth(kafka: &Kafka, clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
@@ -88,13 +101,13 @@ fn auth(kafka: &Kafka, clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
     }
 }
 
-/// IAM is only spoken over TLS, and a cluster of MSK lets nobody sign in without.
+/// Whether the connection uses TLS. IAM works over TLS only, and so does every sign-in to a cluster of MSK.
 fn is_encrypted(kafka: &Kafka) -> bool {
     let signs_in_to_msk = kafka.cluster_arn.is_some() && kafka.auth != KafkaAuth::None;
     kafka.tls || kafka.auth == KafkaAuth::Iam || signs_in_to_msk
 }
 
-/// The brokers of a cluster of MSK; AWS is asked.
+/// The brokers of a cluster of MSK, as AWS names them.
 #[cfg(feature = "msk")]
 async fn brokers_of(arn: &str, security: &Security) -> Result<Vec<String>, WiringError> {
     let not_found = |source| WiringError::NotFound { key: "kafka.cluster_arn", source };
@@ -113,14 +126,15 @@ fn is_cluster(_: &str) -> Result<(), WiringError> {
 }
 
 #[cfg(not(feature = "msk"))]
-#[expect(clippy::unused_async, reason = "a build with it asks")]
+#[expect(clippy::unused_async, reason = "a build with the feature waits for AWS")]
 async fn brokers_of(_arn: &str, _: &Security) -> Result<Vec<String>, WiringError> {
     Err(WiringError::Lacking { key: "kafka.cluster_arn", feature: "msk" })
 }
 
-/// With the identity of the process, in the region of the cluster or, where brokers are named, that its AWS settings name.
+/// Signs in with the AWS identity of the process. The region is the cluster's or, where the settings name brokers, the one
+/// of the AWS settings of the process.
 #[cfg(feature = "iam")]
-#[expect(clippy::unnecessary_wraps, reason = "a build without it fails")]
+#[expect(clippy::unnecessary_wraps, reason = "a build without the feature fails")]
 fn iam(kafka: &Kafka, clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
     let region = kafka.cluster_arn.as_deref().and_then(|arn| arn.split(':').nth(3));
     Ok(Auth::Tokens(Arc::new(log_kafka::IamTokens::of_process(region.map(str::to_owned), clock))))

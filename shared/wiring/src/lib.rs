@@ -1,12 +1,11 @@
 //! From settings to the adapters' configurations, the domain's policies and the use-cases.
 //!
-//! It exists so that this translation stands once: the server and every function read the same settings and must mean
-//! the same by them, while neither `settings` nor an adapter may know the other. Called by the roots, at their start.
-//! One module per adapter, each behind a feature, so that a root builds and links only the adapters that it uses;
-//! policies and health URLs need none.
+//! The translation stands here once, because the server and every function read the same settings and must mean the same
+//! by them, while neither `settings` nor an adapter may know the other. The server and the functions call it when they
+//! start. Each adapter has its module behind a feature of its own, so that a process builds and links only the adapters
+//! that it uses; policies and health URLs need no feature.
 //!
-//! It decides nothing, it only translates: what a root wants otherwise, such as receivers on its own machine, it changes
-//! in what it gets from here. Deliberately absent: reading of files and variables, and defaults.
+//! It decides nothing, it only translates and connects. Deliberately absent: reading of files and variables, and defaults.
 
 #[cfg(feature = "api")]
 pub mod api;
@@ -26,7 +25,7 @@ mod use_cases;
 pub mod vault;
 
 #[cfg(all(feature = "kafka", feature = "redis"))]
-pub use connect::{ConnectError, WithoutRedis, connect, connect_mistakes};
+pub use connect::{ConnectError, Connected, Role, WithoutRedis, connect, connect_mistakes};
 pub use error::WiringError;
 pub use policy::{health_urls, mistakes, policy};
 pub use unused::{Unused, unused};

@@ -1,4 +1,4 @@
-//! The numbers that the decisions go by, and the health URLs of endpoints.
+//! The policy that the decisions apply, and the health URLs of endpoints.
 
 use domain::{
     CircuitPolicy, Endpoint, HealthUrls, InflightLimits, LanePolicy, OnStoreFailure, Policy, PolicyError,
@@ -71,7 +71,7 @@ fn of_lanes(settings: &Settings) -> Result<LanePolicy, PolicyError> {
 /// Reads the health URLs of endpoints.
 ///
 /// # Errors
-/// The pattern whose URL is none.
+/// The pattern whose text is not a URL.
 pub fn health_urls(settings: &Settings) -> Result<HealthUrls, WiringError> {
     Ok(HealthUrls::new(urls(settings).collect::<Result<Vec<_>, WiringError>>()?))
 }

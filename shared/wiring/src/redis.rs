@@ -10,7 +10,7 @@ use store_redis::{Login, RedisConfig, Retention, Tls, Topology};
 
 use crate::error::{self, WiringError};
 
-/// What the store is built from. Whatever ends, such as a token, is judged by `clock`.
+/// The configuration of the store. `clock` decides when a token has expired.
 ///
 /// # Errors
 /// The key that cannot be used.
@@ -68,7 +68,7 @@ fn needed(key: &str) -> WiringError {
     WiringError::key(key, "is needed to log in")
 }
 
-/// With the identity of the process, in the region that its AWS settings name.
+/// Logs in with the AWS identity of the process, in the region of its AWS settings.
 #[cfg(feature = "iam")]
 fn iam(redis: &Redis, clock: Arc<dyn Clock>) -> Result<Login, WiringError> {
     let user = redis.username.clone().ok_or_else(|| needed("redis.username"))?;
@@ -82,8 +82,8 @@ fn iam(_: &Redis, _clock: Arc<dyn Clock>) -> Result<Login, WiringError> {
     Err(WiringError::Lacking { key: "redis.auth", feature: "iam" })
 }
 
-/// One key holds all that is known of a webhook, so it stays for the longest of its parts' times. The index of dead
-/// dead letters stays as long as the topic that it points into.
+/// How long keys are kept. One key holds everything about a webhook, so it lives as long as its longest-lived part. The
+/// index of dead letters lives as long as the records of the topic that it points to.
 fn retention(settings: &Settings) -> Retention {
     let ttl = &settings.ttl;
     Retention {

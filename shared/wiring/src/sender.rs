@@ -9,7 +9,7 @@ use settings::Settings;
 
 use crate::error::WiringError;
 
-/// Builds a sender that reads secrets from this vault.
+/// Builds a sender that opens the secrets of its requests with this vault.
 ///
 /// # Errors
 /// The key that cannot be used.
@@ -20,7 +20,7 @@ pub fn build(settings: &Settings, vault: Arc<dyn Vault>) -> Result<Arc<dyn Sende
     }
 }
 
-/// What a sender is built from.
+/// The configuration of a sender.
 pub fn config(settings: &Settings) -> SenderConfig {
     let delivery = &settings.delivery;
     let private =

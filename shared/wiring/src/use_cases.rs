@@ -1,4 +1,4 @@
-//! The use-cases, built from ports by the settings: by the server all of them, by a function its own.
+//! The use-cases, built from ports and settings. The server builds all of them, a function only its own.
 
 use std::sync::Arc;
 
@@ -36,13 +36,13 @@ pub struct Stores {
     pub schedule: Arc<dyn Schedule>,
     /// Statuses and attempts.
     pub statuses: Arc<dyn Statuses>,
-    /// What is known of endpoints.
+    /// The states and settings of endpoints.
     pub endpoints: Arc<dyn Endpoints>,
     /// The index of dead letters.
     pub dead_letters: Arc<dyn DeadLetters>,
     /// Statistics.
     pub stats: Arc<dyn Stats>,
-    /// Whether the hot state is whole.
+    /// Whether the hot state is rebuilt.
     pub recovery: Arc<dyn Recovery>,
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Stores {
 }
 
 impl Stores {
-    /// The ports of a store that has them all.
+    /// The ports of a store that implements all of them.
     pub fn of<S>(store: &Arc<S>) -> Self
     where
         S: HotState + Schedule + Statuses + Endpoints + DeadLetters + Stats + Recovery + 'static,
@@ -70,19 +70,19 @@ impl Stores {
     }
 }
 
-/// Builds use-cases that share a log, a store, a clock and what was counted.
+/// Builds use-cases that share a log, a store, a clock and the buffer of statistics.
 #[derive(Clone)]
 pub struct UseCases {
     /// The source of truth.
     pub log: Arc<dyn Log>,
     /// The hot state.
     pub stores: Stores,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
+    /// The source of random numbers.
     pub random: Arc<dyn Random>,
-    /// What was counted.
-    pub tally: Arc<StatsBuffer>,
+    /// Statistics that are not written yet.
+    pub stats_buffer: Arc<StatsBuffer>,
 }
 
 impl std::fmt::Debug for UseCases {
@@ -92,10 +92,10 @@ impl std::fmt::Debug for UseCases {
 }
 
 impl UseCases {
-    /// Nothing counted yet.
+    /// Use-cases over these ports, with an empty buffer of statistics.
     pub fn new(log: Arc<dyn Log>, stores: Stores, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        let tally = Arc::new(StatsBuffer::new(Arc::clone(&stores.stats)));
-        Self { log, stores, clock, random, tally }
+        let stats_buffer = Arc::new(StatsBuffer::new(Arc::clone(&stores.stats)));
+        Self { log, stores, clock, random, stats_buffer }
     }
 
     /// Accepts webhooks.
@@ -107,7 +107,7 @@ impl UseCases {
             vault,
             clock: Arc::clone(&self.clock),
             random: Arc::clone(&self.random),
-            stats: Arc::clone(&self.tally),
+            stats: Arc::clone(&self.stats_buffer),
         }
     }
 
@@ -123,12 +123,12 @@ impl UseCases {
             sender: Arc::clone(sender),
             clock: Arc::clone(&self.clock),
             random: Arc::clone(&self.random),
-            stats: Arc::clone(&self.tally),
+            stats: Arc::clone(&self.stats_buffer),
             policy: Arc::new(policy(settings)?),
         })
     }
 
-    /// Works off a lane's batches.
+    /// Delivers the batches of a lane.
     ///
     /// # Errors
     /// A setting that breaks a rule.
@@ -176,10 +176,10 @@ impl UseCases {
         }
     }
 
-    /// Looks after endpoints.
+    /// Shows and changes endpoints.
     ///
     /// # Errors
-    /// A health URL that is none.
+    /// A health URL that is not a URL.
     pub fn endpoints(&self, settings: &Settings, sender: &Arc<dyn Sender>) -> Result<EndpointService, WiringError> {
         Ok(EndpointService {
             log: Arc::clone(&self.log),
@@ -191,7 +191,7 @@ impl UseCases {
         })
     }
 
-    /// Does what is due.
+    /// Releases what is due, wakes endpoints and writes gauges.
     ///
     /// # Errors
     /// As [`Self::endpoints`].
@@ -201,7 +201,7 @@ impl UseCases {
             rebuild: Arc::new(self.rebuild(settings)),
             endpoints: self.endpoints(settings, sender)?,
             log: Arc::clone(&self.log),
-            stats: Arc::clone(&self.tally),
+            stats: Arc::clone(&self.stats_buffer),
             poll: settings.scheduler.poll_interval,
         })
     }

@@ -9,10 +9,11 @@ use vault_xchacha::XChaChaVault;
 
 use crate::error::{self, WiringError};
 
-/// The key that seals, for those who let secrets reach Kafka or Redis.
+/// The key that seals secrets before they reach Kafka or Redis.
 ///
 /// # Errors
-/// When there is none: what is sealed could be read by no other server, nor by this one after its next start.
+/// When it is not set: a random key would seal secrets that no other process, and not even this one after a restart, could
+/// open.
 pub fn key(secrets: &Secrets) -> Result<&Secret, WiringError> {
     let missing = || {
         let problem = "is not set (HOWK_SECRETS_KEY): signing secrets and headers are sealed with it before they reach \
@@ -23,7 +24,7 @@ pub fn key(secrets: &Secrets) -> Result<&Secret, WiringError> {
     secrets.key.as_ref().ok_or_else(missing)
 }
 
-/// Every mistake that shows when [`key`] is asked for.
+/// Every mistake that shows when [`key`] is called.
 pub fn mistakes(secrets: &Secrets) -> Vec<ValidationError> {
     error::mistakes([key(secrets)])
 }
@@ -37,10 +38,11 @@ pub fn of(secrets: &Secrets, random: Arc<dyn Random>) -> Result<XChaChaVault, Wi
     vault.map_err(|fault| WiringError::key("secrets.key", fault.to_string()))
 }
 
-/// A vault with a key of its own, for those who neither seal nor unseal anything and need not hold the deployment's.
+/// A vault with a random key, which ends with the process. For a process whose sealed secrets end with it too, and for one
+/// that seals nothing and so does not need to hold the deployment's key.
 ///
 /// # Errors
 /// When no key can be derived.
-pub fn keyless(random: Arc<dyn Random>) -> Result<XChaChaVault, WiringError> {
+pub fn ephemeral(random: Arc<dyn Random>) -> Result<XChaChaVault, WiringError> {
     XChaChaVault::ephemeral(random).map_err(|fault| WiringError::key("secrets.key", fault.to_string()))
 }

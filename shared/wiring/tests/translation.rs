@@ -1,4 +1,4 @@
-//! What the adapters and the domain get for which settings.
+//! The configurations and policies that settings are translated to.
 #![expect(clippy::expect_used, reason = "settings of a test that are wrong fail it")]
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn vault() -> Arc<dyn Vault> {
 }
 
 #[test]
-fn the_defaults_can_be_put_to_use() {
+fn the_defaults_can_be_used() {
     let settings = settings(&[]);
     assert!(wiring::unused(&settings).is_empty());
     assert_eq!(wiring::policy(&settings).expect("valid"), domain::Policy::default());
@@ -61,7 +61,7 @@ fn the_defaults_can_be_put_to_use() {
 }
 
 #[test]
-fn every_setting_of_a_policy_arrives() {
+fn every_setting_of_a_policy_reaches_it() {
     let settings = settings(&[
         ("HOWK_RETRY_BASE_DELAY", "20s"),
         ("HOWK_CIRCUIT_BREAKER_RECOVERY_TIMEOUT", "10m"),
@@ -81,7 +81,7 @@ fn every_setting_of_a_policy_arrives() {
 }
 
 #[test]
-fn of_health_urls_the_narrowest_is_asked() {
+fn the_health_url_of_the_narrowest_pattern_comes_first() {
     let endpoints = r#"{"*":{"health_url":"https://any.example/up"},"*.x.com":{"health_url":"https://x.com/up"},
         "*.a.x.com":{"health_url":"https://a.x.com/up"},"a.x.com":{"health_url":"https://a.x.com/own"}}"#;
     let urls = wiring::health_urls(&settings(&[("HOWK_ENDPOINTS", endpoints)])).expect("valid");
@@ -93,7 +93,7 @@ fn of_health_urls_the_narrowest_is_asked() {
 }
 
 #[test]
-fn the_sender_obeys() {
+fn the_settings_of_the_sender_reach_it() {
     let config = wiring::sender::config(&settings(&[
         ("HOWK_DELIVERY_ALLOW_PRIVATE_ADDRESSES", "true"),
         ("HOWK_DELIVERY_TLS_HANDSHAKE_TIMEOUT", "4s"),
@@ -105,7 +105,7 @@ fn the_sender_obeys() {
 }
 
 #[test]
-fn the_log_obeys() {
+fn the_settings_of_the_log_reach_it() {
     let settings = settings(&[
         ("HOWK_KAFKA_AUTH", "scram"),
         ("HOWK_KAFKA_USERNAME", "ann"),
@@ -127,7 +127,7 @@ fn the_log_obeys() {
 }
 
 #[test]
-fn the_store_obeys() {
+fn the_settings_of_the_store_reach_it() {
     let redis = wiring::redis::config(
         &settings(&[
             ("HOWK_REDIS_USERNAME", "ann"),
@@ -166,7 +166,7 @@ fn the_store_logs_in_by_iam_over_tls() {
 }
 
 #[test]
-fn authorities_of_ones_own_are_read() {
+fn the_file_of_certificate_authorities_is_read() {
     let with = |file| settings(&[("HOWK_REDIS_TLS", "true"), ("HOWK_REDIS_CA_FILE", file)]);
     let redis = wiring::redis::config(&with(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")), clock());
     let authorities = redis.expect("it is there").tls.expect("TLS").authorities.expect("it was read");
@@ -179,7 +179,7 @@ fn authorities_of_ones_own_are_read() {
 }
 
 #[test]
-fn what_would_be_ignored_in_silence_is_told() {
+fn settings_without_effect_are_listed_and_sentinels_are_refused() {
     let unused = wiring::unused(&settings(&[
         ("HOWK_REDIS_POOL_SIZE", "50"),
         ("HOWK_RETRY_JITTER", "0.3"),
@@ -192,7 +192,7 @@ fn what_would_be_ignored_in_silence_is_told() {
 }
 
 #[test]
-fn every_mistake_that_shows_in_use_is_told_as_that_of_its_key() {
+fn every_mistake_that_shows_in_use_names_its_key() {
     let settings = settings(&[
         ("HOWK_REDIS_SENTINEL_ADDRS", "s:1"),
         ("HOWK_REDIS_SENTINEL_MASTER_NAME", "main"),
@@ -220,7 +220,7 @@ fn every_mistake_that_shows_in_use_is_told_as_that_of_its_key() {
 }
 
 #[test]
-fn who_may_call_is_as_set() {
+fn the_callers_and_the_bounds_of_a_request_are_as_set() {
     let keys =
         r#"{"k":{"hash":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","config_ids":["*"]}}"#;
     let with_keys = settings(&[("HOWK_API_AUTH", "keys"), ("HOWK_API_KEYS", keys)]);
@@ -253,7 +253,7 @@ fn iam_signs_in_with_the_identity_of_the_process_over_tls() {
 }
 
 #[test]
-fn what_is_wrong_with_a_cluster_is_told_with_its_key() {
+fn a_wrong_cluster_arn_names_its_key() {
     let arn = "arn:aws:kafka:eu-west-1:123456789012:cluster/howk";
     let settings = settings(&[("HOWK_KAFKA_CLUSTER_ARN", arn)]);
     let refused = block_on(wiring::kafka::config(&settings, clock())).expect_err("it has no id");

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use domain::Topic;
-use howk_dev::system::System;
-use howk_dev::telemetry::RenderMetrics;
+use server::system::System;
+use server::telemetry::RenderMetrics;
 
 use crate::accept::bare::router as bare_router;
 use crate::accept::served::Served;
@@ -37,7 +37,7 @@ const BATCH: u32 = 100;
 /// # Errors
 /// When anything is not accepted.
 pub(crate) async fn run(options: &AcceptOptions) -> anyhow::Result<Report> {
-    let metrics = howk_dev::telemetry::start_metrics()?;
+    let metrics = server::telemetry::start_metrics()?;
     let about = format!(
         "{} webhooks of {} bytes, {} connections, {} tenants, {} rounds of each side in turns, medians",
         options.count, options.shape.payload_bytes, options.concurrency, options.shape.tenants, options.rounds
@@ -132,14 +132,14 @@ impl Run<'_> {
         match self.ground {
             Ground::Memory => {
                 let system = howk::system(&settings, &howk::limits()).await?;
-                let mut served = Served::start(howk_dev::api::router(&system, &settings, metrics, ready)?).await?;
+                let mut served = Served::start(server::api::router(&system, &settings, metrics, ready)?).await?;
                 served.drain((system.backend.join)(Topic::Pending)?);
                 self.against(served).await
             }
             Ground::Services(services) => {
                 let (_, clients, system) = &**services;
                 let before = clients.settled().await;
-                let served = Served::start(howk_dev::api::router(system, &settings, metrics, ready)?).await?;
+                let served = Served::start(server::api::router(system, &settings, metrics, ready)?).await?;
                 let round = self.against(served).await?;
                 Ok(Round { traffic: Some(clients.settled().await.since(before)), ..round })
             }

@@ -57,7 +57,7 @@ const EVERYTHING: &str = "bare: POST, 2 x 2 scripts, send";
 /// # Errors
 /// When anything is not delivered.
 pub(crate) async fn run(options: &DeliverOptions) -> anyhow::Result<Report> {
-    howk_dev::telemetry::start_metrics()?;
+    server::telemetry::start_metrics()?;
     let about = format!(
         "{} webhooks of {} bytes, {} in flight, {} endpoints, {} tenants, {} rounds of each side in turns, medians",
         options.count,

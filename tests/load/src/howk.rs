@@ -1,4 +1,4 @@
-//! howk-dev's wiring, set up for a measurement, and the webhooks that go through it.
+//! A server's wiring, set up for a measurement, and the webhooks that go through it.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use anyhow::ensure;
 use delivery::enqueue::NewWebhook;
 use delivery::rebuild::{Rebuilt, When};
 use domain::{ClaimHolder, ConfigId, Endpoint, Payload, PayloadKind, Secret};
-use howk_dev::system::{Backend, Sending, System};
 use in_memory::MemoryLimits;
+use server::system::{Backend, Sending, System};
 use settings::Settings;
 
 use crate::cli::Shape;
@@ -36,7 +36,7 @@ pub(crate) fn limits() -> MemoryLimits {
     MemoryLimits { bytes_max: BYTES_MAX, ..MemoryLimits::default() }
 }
 
-/// Wires howk-dev over an empty in-memory back end that counts as whole.
+/// Wires a server over an empty in-memory back end that counts as whole.
 ///
 /// # Errors
 /// When the wiring fails.
@@ -45,7 +45,7 @@ pub(crate) async fn system(settings: &Settings, limits: &MemoryLimits) -> anyhow
     system_on(settings, backend).await
 }
 
-/// Wires howk-dev over an empty back end, which then counts as whole.
+/// Wires a server over an empty back end, which then counts as whole.
 ///
 /// # Errors
 /// When the wiring fails, or the back end was not empty.

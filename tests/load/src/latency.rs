@@ -1,4 +1,4 @@
-//! `latency`: from POST to receiver, at a steady rate, through everything that howk-dev runs.
+//! `latency`: from POST to receiver, at a steady rate, through everything that a server runs.
 //!
 //! The generator writes the time of its POST into the payload, the receiver takes the difference on arrival; both read
 //! the clock of the machine. Beside it stands how long the answer to the POST took.
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::ensure;
-use howk_dev::server::Server;
-use howk_dev::system::System;
-use howk_dev::telemetry::RenderMetrics;
+use server::Server;
+use server::system::System;
+use server::telemetry::RenderMetrics;
 
 use crate::child::{Generator, Receiver};
 use crate::cli::{GeneratorOptions, LatencyOptions, Note, On};
@@ -35,7 +35,7 @@ const SETTLE: Duration = Duration::from_secs(8);
 /// # Errors
 /// When anything does not arrive.
 pub(crate) async fn run(options: &LatencyOptions) -> anyhow::Result<Report> {
-    let metrics = howk_dev::telemetry::start_metrics()?;
+    let metrics = server::telemetry::start_metrics()?;
     let settings = howk::settings(CONCURRENCY);
     let about = format!(
         "{} a second for {} s, payloads of {} bytes, {} tenants",

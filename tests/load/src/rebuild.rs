@@ -12,9 +12,9 @@ use domain::{
     ClaimHolder, Dispatch, Endpoint, Lane, LastFailure, MAX_ATTEMPTS_DEFAULT, Record, WaitReason, Waiting, Webhook,
     WebhookId, Write,
 };
-use howk_dev::system::Sending;
-use howk_dev::system::{Backend, System};
 use in_memory::MemoryStore;
+use server::system::Sending;
+use server::system::{Backend, System};
 
 use crate::cli::{On, RebuildOptions};
 use crate::howk::{self, Webhooks};

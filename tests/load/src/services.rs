@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clock_system::SystemClock;
 use delivery::ports::log::Feed;
-use howk_dev::system::{Backend, Lifetime};
 use log_kafka::{KafkaConfig, KafkaLog, ProducerConfig, TrafficCounter};
 use redis::aio::MultiplexedConnection;
+use server::system::{Backend, Lifetime};
 use store_redis::{RedisConfig, RedisStore};
 use wiring::Stores;
 
@@ -21,7 +21,7 @@ use crate::measure::realtime_us;
 const TOLD_EVERY: Duration = Duration::from_millis(250);
 /// Keys that are looked for, and removed, together.
 const KEYS_AT_ONCE: usize = 5_000;
-/// Members of a consumer group, as in `howk-dev`.
+/// Members of a consumer group, as in `server`.
 const MEMBERS: usize = 2;
 
 /// Where they are, and the names that this run uses there.
@@ -186,5 +186,5 @@ fn backend(log: Arc<KafkaLog>, store: &Arc<RedisStore>) -> Backend {
         let members = (0..MEMBERS).map(|_| -> anyhow::Result<Arc<dyn Feed>> { Ok(Arc::new(groups.join(topic)?)) });
         members.collect()
     };
-    Backend { log, stores: Stores::of(store), join: Arc::new(join), lifetime: Lifetime::Beyond }
+    Backend { log, stores: Stores::of(store), join: Arc::new(join), lifetime: Lifetime::Lasting }
 }

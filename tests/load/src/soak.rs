@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure};
 use domain::{Endpoint, Topic};
-use howk_dev::background::Background;
-use howk_dev::system::System;
 use in_memory::MemoryLimits;
 use indicatif::ProgressBar;
+use server::background::Background;
+use server::system::System;
 use settings::Settings;
 use tokio::net::TcpSocket;
 
@@ -37,7 +37,7 @@ const TENTHS: u64 = 10;
 /// # Errors
 /// When a webhook is missing, or the run takes too long.
 pub(crate) async fn run(options: &SoakOptions) -> anyhow::Result<Report> {
-    let metrics = howk_dev::telemetry::start_metrics()?;
+    let metrics = server::telemetry::start_metrics()?;
     let receiver = Receiver::start(Note::Numbers, options.count).await?;
     // Bound and never listening: a port that refuses, and that nobody else gets.
     let refusing = TcpSocket::new_v4()?;

@@ -1,4 +1,4 @@
-//! howk as servers without Lambda: the built `howk-dev`, in so many processes.
+//! howk as servers without Lambda: the built `howk serve`, in so many processes.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -227,7 +227,7 @@ impl Installation for Servers {
         ];
         let name = format!("howk-{process}-{}", self.lives.fetch_add(1, Ordering::Relaxed));
         let child = Command::new(&self.binary)
-            .args(["--port", &place.port.to_string(), "--kafka", &self.brokers, "--redis", &self.redis])
+            .args(["serve", "--port", &place.port.to_string(), "--kafka", &self.brokers, "--redis", &self.redis])
             .env_clear()
             .envs(names)
             .env("HOWK_KAFKA_CONSUMER_GROUP", self.setup.group())
@@ -297,13 +297,13 @@ fn log_path(folder: &Path, setup: &Setup, process: usize) -> PathBuf {
 
 /// A copy of the server that was built beside this test: a build in the middle of a run must not change it.
 fn binary(pair: &Pair) -> PathBuf {
-    let binary = beside_tests().join("howk-dev");
+    let binary = beside_tests().join("howk");
     assert!(
         binary.exists(),
-        "{} is missing: build it with `cargo build -p howk-dev --features services`",
+        "{} is missing: build it with `cargo build -p howk --features services`",
         binary.display()
     );
-    let copy = pair.folder().join("howk-dev");
+    let copy = pair.folder().join("howk");
     if !copy.exists() {
         std::fs::copy(binary, &copy).unwrap();
     }

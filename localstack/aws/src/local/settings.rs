@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ::settings::{Kafka, KafkaAuth, Loaded, Origin, Settings, SettingsErrors, Sources, ValidationError};
-use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clock_system::SystemClock;
@@ -129,9 +128,7 @@ impl Told {
     /// When Kafka doesn't make them.
     pub async fn make_topics(&self) -> anyhow::Result<()> {
         let config = wiring::kafka::config(&self.settings, Arc::new(SystemClock)).await?;
-        let specs = wiring::kafka::topic_specs(&self.settings);
-        log_kafka::create_topics(&config, &specs).await.context("topics cannot be made")?;
-        log_kafka::verify_topics(&config, &specs).await.context("topics are set up wrongly")
+        Ok(wiring::kafka::ensure_topics(&config, &self.settings).await?)
     }
 }
 

@@ -17,6 +17,7 @@ const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab
 /// One valid value of each key that is not its default, as a variable holds it and as it is shown.
 /// Keys that need others stand in `companions`.
 const SAMPLES: &str = r#"
+api.host 0.0.0.0
 api.port 9091
 api.read_timeout 11s
 api.write_timeout 12s
@@ -140,13 +141,16 @@ fn samples() -> Vec<(String, String)> {
     lines.map(|(key, text)| (key.to_owned(), text.replace("HASH", HASH))).collect()
 }
 
+const API_KEYS: (&str, &str) = (
+    "HOWK_API_KEYS",
+    r#"{"k":{"hash":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","config_ids":["*"]}}"#,
+);
+
 /// What must be set together with a key.
 fn companions(key: &str) -> &'static [(&'static str, &'static str)] {
     match key {
-        "api.auth" => &[(
-            "HOWK_API_KEYS",
-            r#"{"k":{"hash":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","config_ids":["*"]}}"#,
-        )],
+        "api.auth" => &[API_KEYS],
+        "api.host" => &[("HOWK_API_AUTH", "keys"), API_KEYS],
         "kafka.auth" => &[("HOWK_KAFKA_USERNAME", "ann"), ("HOWK_KAFKA_PASSWORD", "p")],
         "kafka.ca_file" => &[("HOWK_KAFKA_TLS", "true")],
         "redis.ca_file" => &[("HOWK_REDIS_TLS", "true")],

@@ -83,6 +83,9 @@ fn keys_that_contradict_each_other() {
         (&[("HOWK_RETRY_BASE_DELAY", "2m"), ("HOWK_RETRY_MAX_DELAY", "1m")], "longer than retry.max_delay"),
         (&[("HOWK_KAFKA_GROUP_HEARTBEAT_INTERVAL", "10s")], "shorter than kafka.group_session_timeout"),
         (&[("HOWK_API_AUTH", "keys")], "keys needs at least one entry in api.keys"),
+        (&[("HOWK_API_HOST", "0.0.0.0")], "set api.auth to keys and list them in api.keys"),
+        (&[("HOWK_API_HOST", "::1")], "HOWK_API_HOST (api.host): ::1 is not 127.0.0.1, so callers need keys"),
+        (&[("HOWK_API_HOST", "localhost")], "localhost is not an IP address"),
         (
             &[
                 ("HOWK_KAFKA_BROKERS", "a:9092"),

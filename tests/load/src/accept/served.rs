@@ -22,7 +22,7 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// Serves a router on a free port, as howk-dev does.
+    /// Serves a router on a free port, as a server does.
     pub(super) async fn start(router: Router) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no free port")?;
         let port = listener.local_addr()?.port();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use delivery::ports::log::Feed;
 use domain::{Endpoint, Lane, MAX_ATTEMPTS_DEFAULT, Secret};
-use howk_dev::background::consumers;
-use howk_dev::system::System;
+use server::background::consumers;
+use server::system::System;
 use settings::Settings;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -81,7 +81,7 @@ impl FastLane {
         while let Some(ended) = tasks.join_next().await {
             ended?;
         }
-        self.system.tally.flush().await;
+        self.system.stats_buffer.flush().await;
         Ok(round)
     }
 

@@ -1,12 +1,12 @@
-//! `--dry`: says what would be sent, and sends nothing.
+//! `--dry`: logs the requests and sends none.
 
 use async_trait::async_trait;
 use delivery::ports::sender::{AddressRefused, Health, Request, Sender};
 use domain::{Answer, Endpoint, Outcome};
 
-/// Answers 200 to everything.
+/// A sender that sends nothing: every attempt counts as answered with 200.
 #[derive(Debug, Clone, Copy)]
-pub struct DrySender;
+pub(crate) struct DrySender;
 
 #[async_trait]
 impl Sender for DrySender {

@@ -1,4 +1,4 @@
-//! The use-cases, wired to a back end.
+//! The use-cases of a server over a back end in memory or on services.
 
 use std::sync::Arc;
 
@@ -17,9 +17,7 @@ use delivery::scheduler::Scheduler;
 use delivery::stats_buffer::StatsBuffer;
 use domain::Topic;
 use in_memory::{MemoryLimits, MemoryLog, MemoryStore};
-use sender_http::HttpSender;
 use settings::Settings;
-use vault_xchacha::XChaChaVault;
 use wiring::{Stores, UseCases};
 
 use crate::dry::DrySender;
@@ -34,20 +32,20 @@ pub struct Backend {
     pub stores: Stores,
     /// Joins the consumer group of a lane's topic, once for each consumer.
     pub join: Arc<Join>,
-    /// What becomes of the log when the process ends.
+    /// Whether the log outlives the process.
     pub lifetime: Lifetime,
 }
 
-/// What becomes of the log when the process ends.
+/// Whether the log outlives the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifetime {
-    /// It ends with it: what is pending is worked off before, and the rest is lost.
+    /// The log ends with the process: a graceful shutdown delivers what is pending, and the webhooks that wait are lost.
     Process,
-    /// It stays: others go on, or the next start does.
-    Beyond,
+    /// The log lasts: other servers continue, or this one after a restart.
+    Lasting,
 }
 
-/// Joins the consumer group of a lane's topic, with one member for each consumer.
+/// Joins the consumer group of a lane's topic. Returns one feed for each consumer.
 pub type Join = dyn Fn(Topic) -> anyhow::Result<Vec<Arc<dyn Feed>>> + Send + Sync;
 
 impl std::fmt::Debug for Backend {
@@ -57,7 +55,7 @@ impl std::fmt::Debug for Backend {
 }
 
 impl Backend {
-    /// Everything in memory, with one consumer a partition.
+    /// Log and hot state in memory, with one consumer for each partition. Returns the store too, which the demo wipes.
     pub fn in_memory(limits: &MemoryLimits) -> (Self, Arc<MemoryStore>) {
         let (log, store) = (Arc::new(MemoryLog::new(limits)), Arc::new(MemoryStore::new(limits)));
         let (members, feeds) = (limits.partitions.max(1), Arc::clone(&log));
@@ -69,16 +67,16 @@ impl Backend {
     }
 }
 
-/// What the use-cases need of the world.
+/// The adapters to the world outside the back end.
 #[derive(Clone)]
 pub struct Edges {
-    /// Who makes the requests.
+    /// Makes the requests.
     pub sender: Arc<dyn Sender>,
-    /// Who seals secrets.
+    /// Seals and opens secrets.
     pub vault: Arc<dyn Vault>,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
+    /// The source of random numbers.
     pub random: Arc<dyn Random>,
 }
 
@@ -91,9 +89,9 @@ impl std::fmt::Debug for Edges {
 /// How requests are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
-    /// For real.
+    /// Over HTTP.
     Real,
-    /// Not at all: logged, and answered 200.
+    /// Not at all: every request is logged and counts as answered with 200.
     Dry,
 }
 
@@ -106,22 +104,22 @@ pub struct System {
     pub enqueue: Enqueue,
     /// Delivers them.
     pub deliver: Arc<Deliver>,
-    /// Releases what is due.
+    /// Releases the webhooks that are due.
     pub release: Release,
-    /// Does everything that is due.
+    /// Runs the releases, health checks and gauges, second by second.
     pub scheduler: Scheduler,
     /// Rebuilds the hot state.
     pub rebuild: Arc<Rebuild>,
     /// Lists and replays dead letters.
     pub dead_letters: DeadLetterService,
-    /// Looks after endpoints.
+    /// Shows and changes endpoints.
     pub endpoints: EndpointService,
-    /// What was counted.
-    pub tally: Arc<StatsBuffer>,
+    /// Statistics that are not written yet.
+    pub stats_buffer: Arc<StatsBuffer>,
 }
 
 impl System {
-    /// Wires the use-cases to a back end by the settings.
+    /// Builds the use-cases over a back end and this machine's clock and network.
     ///
     /// # Errors
     /// A setting that breaks a rule, or a sender that cannot be built.
@@ -129,7 +127,7 @@ impl System {
         let random = Arc::new(SystemRandom);
         let vault = vault(&settings.secrets, Arc::<SystemRandom>::clone(&random))?;
         let sender: Arc<dyn Sender> = match sending {
-            Sending::Real => Arc::new(HttpSender::new(wiring::sender::config(settings), Arc::clone(&vault))?),
+            Sending::Real => wiring::sender::build(settings, Arc::clone(&vault))?,
             Sending::Dry => Arc::new(DrySender),
         };
         let sender = if settings.delivery.dump_requests { Arc::new(DumpingSender(sender)) } else { sender };
@@ -137,7 +135,7 @@ impl System {
         Self::wire(settings, backend, edges)
     }
 
-    /// Wires the use-cases to a back end and to the world.
+    /// Builds the use-cases over a back end and these adapters.
     ///
     /// # Errors
     /// A setting that breaks a rule.
@@ -152,15 +150,30 @@ impl System {
             rebuild: Arc::new(built.rebuild(settings)),
             dead_letters: built.dead_letters(),
             endpoints: built.endpoints(settings, &sender)?,
-            tally: built.tally,
+            stats_buffer: built.stats_buffer,
             backend,
         })
     }
 }
 
-/// The vault of the configured keys. Without any, nothing that is sealed outlives this process, so a key of its own will do.
+/// The limits of the in-memory log and store.
+///
+/// # Errors
+/// A number that does not fit this machine.
+pub fn memory_limits(settings: &Settings) -> anyhow::Result<MemoryLimits> {
+    let memory = &settings.memory;
+    Ok(MemoryLimits {
+        bytes_max: memory.max_bytes,
+        finished_max: usize::try_from(memory.finished_webhooks)?,
+        dead_letters_max: usize::try_from(memory.dead_letters)?,
+        partitions: memory.partitions,
+    })
+}
+
+/// The vault of the configured keys. Without keys the back end is in memory, where sealed secrets end with the process, and a
+/// random key will do.
 fn vault(secrets: &settings::Secrets, random: Arc<dyn Random>) -> anyhow::Result<Arc<dyn Vault>> {
-    let vault =
-        if secrets.key.is_some() { wiring::vault::of(secrets, random)? } else { XChaChaVault::ephemeral(random)? };
+    let is_set = secrets.key.is_some();
+    let vault = if is_set { wiring::vault::of(secrets, random)? } else { wiring::vault::ephemeral(random)? };
     Ok(Arc::new(vault))
 }

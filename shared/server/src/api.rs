@@ -1,4 +1,4 @@
-//! The API over a system, by the settings.
+//! The HTTP API over a system.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,10 +13,11 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 use crate::system::System;
 use crate::telemetry::RenderMetrics;
 
-/// Builds the router. `ready` is what `/ready` tells, once log and store are well.
+/// Builds the router. While `ready` is false, `/ready` answers 503 even if the log and the store work: a server that stops
+/// must get no new requests.
 ///
 /// # Errors
-/// A key that cannot be used.
+/// An API key that cannot be used.
 pub fn router(
     system: &System,
     settings: &Settings,

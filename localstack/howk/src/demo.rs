@@ -1,7 +1,7 @@
-//! `--demo`: howk at work, on real HTTP, within a minute.
+//! `howk demo`: howk at work, on real HTTP, within a minute.
 //!
-//! It posts one webhook for each way in which endpoints behave, loses the hot state in the middle, and shows what
-//! becomes of every attempt. It ends with a summary; its exit code tells whether every webhook ended as announced.
+//! It posts one webhook for each way in which endpoints behave, wipes the hot state in between, and prints the outcome of
+//! every attempt. It ends with a summary; its exit code is 0 if every webhook ended as announced.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,17 +14,17 @@ use in_memory::MemoryStore;
 use settings::Settings;
 
 use crate::demo::receiver::{Receiver, Scene};
-use crate::system::System;
+use server::system::System;
 
 mod receiver;
 
-/// The demo ends after this, whatever happens.
+/// The demo ends after this time at the latest, so that it keeps its promise of a minute.
 const LONGEST: Duration = Duration::from_secs(55);
-/// When the hot state is lost.
+/// When the demo wipes the hot state: the first attempts are over by then, and webhooks wait for their retries.
 const LOSS_AFTER: Duration = Duration::from_secs(2);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Settings with delays that suit a minute.
+/// The settings with delays short enough for a demo of a minute.
 pub fn settings(mut settings: Settings) -> Settings {
     settings.retry.base_delay = Duration::from_secs(1);
     settings.retry.max_delay = Duration::from_secs(4);
@@ -49,7 +49,7 @@ pub async fn play(api: &str, system: &System, store: &Arc<MemoryStore>) -> anyho
             lost = true;
             stage.lose(store)?;
         }
-        system.release.clock.sleep(LOOK_EVERY).await;
+        system.release.clock.sleep(POLL_INTERVAL).await;
     }
     let result = stage.close().await;
     drop(receiver.serve);
@@ -95,7 +95,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Shows what is new. Returns whether every webhook has ended.
+    /// Prints the attempts that are new. Returns whether every webhook has ended.
     async fn watch(&mut self) -> anyhow::Result<bool> {
         let mut all_ended = true;
         for act in self.acts.clone() {
@@ -119,17 +119,17 @@ impl Stage<'_> {
     async fn close(&self) -> anyhow::Result<()> {
         let mut out = std::io::stdout();
         writeln!(out, "\n{:<12} {:<10} {:>8}  last answer", "endpoint", "webhook", "attempts")?;
-        let mut astray = Vec::new();
+        let mut unexpected = Vec::new();
         for act in &self.acts {
-            let status = self.status(&act.id).await?.context("a webhook is unknown after the rebuild")?;
+            let status = self.status(&act.id).await?.context("a webhook has no status after the rebuild")?;
             let state = state(&status);
             let last = status.last_error.clone().unwrap_or_else(|| "200".to_owned());
             writeln!(out, "{:<12} {state:<10} {:>8}  {last}", act.scene.name, status.attempts)?;
             if state != act.scene.ends {
-                astray.push(format!("{} should end {}", act.scene.name, act.scene.ends));
+                unexpected.push(format!("{} should end {}", act.scene.name, act.scene.ends));
             }
         }
-        ensure!(astray.is_empty(), "not as announced: {}", astray.join(", "));
+        ensure!(unexpected.is_empty(), "not as announced: {}", unexpected.join(", "));
         writeln!(out, "\nEvery webhook ended as announced: delivered, or dead-lettered with its reason.")?;
         Ok(())
     }
@@ -163,8 +163,8 @@ fn line(scene: &Scene, attempt: &Attempt, status: Option<&Status>) -> String {
         Some((Phase::Waiting, Some(next))) => {
             format!("again in {:.1}s", next.due.since(attempt.at.plus(attempt.took)).as_secs_f64())
         }
-        Some((Phase::Pending | Phase::Delivering, _)) => "goes on in the slow lane".to_owned(),
-        Some((Phase::Waiting | Phase::Held, _)) | None => "goes on".to_owned(),
+        Some((Phase::Pending | Phase::Delivering, _)) => "continues in the slow lane".to_owned(),
+        Some((Phase::Waiting | Phase::Held, _)) | None => "continues".to_owned(),
     };
     format!("{:<12} attempt {}: {answer}, {then}", scene.name, attempt.number)
 }

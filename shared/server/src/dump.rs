@@ -1,4 +1,4 @@
-//! `delivery.dump_requests`: logs every request in full, but for what may be a credential.
+//! `delivery.dump_requests`: logs every request in full, except values that may be credentials.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use delivery::ports::sender::{AddressRefused, Health, Request, Sender};
 use domain::{Endpoint, Outcome};
 
-/// Logs requests on their way to another sender.
-pub struct DumpingSender(pub Arc<dyn Sender>);
+/// Logs requests and outcomes of another sender.
+pub(crate) struct DumpingSender(pub(crate) Arc<dyn Sender>);
 
 impl std::fmt::Debug for DumpingSender {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,4 +1,4 @@
-//! Several servers on one Kafka and Redis: they share the work, and one that is killed is taken over.
+//! Several servers on one Kafka and Redis: they share the work, and the others take over from one that is killed.
 #![cfg(feature = "services")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its world fails")]
 
@@ -13,8 +13,8 @@ use testkit::receiver::FakeReceiver;
 /// Webhooks of one batch, and batches that are accepted right before the kill.
 const BATCH: usize = 100;
 const BATCHES: usize = 10;
-/// Attempts at a condition, [`PAUSE`] apart: a membership and a claim run out well before.
-const PATIENCE: u32 = 900;
+/// How often a condition is checked, [`PAUSE`] apart: 90 s, well beyond the end of a membership and of a claim.
+const CHECKS_MAX: u32 = 900;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A server process, killed when the test ends.
@@ -39,8 +39,8 @@ fn variable(name: &str) -> String {
 async fn start(prefix: &str) -> Server {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let topics = ["PENDING", "SLOW", "RESULTS", "DEADLETTER", "SCRIPTS", "STATE"];
-    let process = Command::new(env!("CARGO_BIN_EXE_howk-dev"))
-        .args(["--port", &port.to_string(), "--kafka", &variable("HOWK_KAFKA_BROKERS")])
+    let process = Command::new(env!("CARGO_BIN_EXE_howk"))
+        .args(["serve", "--port", &port.to_string(), "--kafka", &variable("HOWK_KAFKA_BROKERS")])
         .args(["--redis", &variable("HOWK_REDIS_ADDR")])
         .env_clear()
         .envs(topics.map(|topic| (format!("HOWK_KAFKA_TOPICS_{topic}"), format!("{prefix}.{topic}"))))
@@ -60,13 +60,13 @@ async fn start(prefix: &str) -> Server {
 }
 
 async fn until(what: &str, condition: impl AsyncFn() -> bool) {
-    for _ in 0..PATIENCE {
+    for _ in 0..CHECKS_MAX {
         if condition().await {
             return;
         }
         tokio::time::sleep(PAUSE).await;
     }
-    panic!("waited in vain until {what}");
+    panic!("not within 90 s: {what}");
 }
 
 async fn enqueue(server: &Server, receiver: &FakeReceiver, batch: usize) {
@@ -86,13 +86,13 @@ fn received(receiver: &FakeReceiver) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The servers that sent anything.
+/// The user agents of the servers that sent requests.
 fn senders(receiver: &FakeReceiver) -> BTreeSet<String> {
     receiver.requests().iter().filter_map(|request| request.header("user-agent")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_server_is_taken_over_and_nothing_is_lost() {
+async fn the_others_take_over_from_a_killed_server_and_nothing_is_lost() {
     let prefix = format!("takeover-{}", std::process::id());
     // Chooses the TLS provider of the process, which the test's own client needs too.
     let vault = vault_xchacha::XChaChaVault::ephemeral(Arc::new(clock_system::SystemRandom)).unwrap();
@@ -101,7 +101,7 @@ async fn a_killed_server_is_taken_over_and_nothing_is_lost() {
     let (doomed, survivor) = (start(&prefix).await, start(&prefix).await);
     let batches = AtomicUsize::new(0);
     let post = async || enqueue(&doomed, &receiver, batches.fetch_add(1, Ordering::Relaxed)).await;
-    until("both share the work", async || {
+    until("both servers share the work", async || {
         post().await;
         senders(&receiver).len() == 2
     })
@@ -113,6 +113,6 @@ async fn a_killed_server_is_taken_over_and_nothing_is_lost() {
     let count = BATCH * batches.into_inner();
     until("every webhook has arrived", async || received(&receiver).len() >= count).await;
     let extra: usize = received(&receiver).values().map(|count| count - 1).sum();
-    assert!(extra <= 64, "at most what the killed one had under way is sent again: {extra}");
+    assert!(extra <= 64, "only requests that the killed server had under way are sent again: {extra}");
     drop(survivor);
 }

@@ -1,7 +1,9 @@
-//! Works on a lane's topic without Lambda: records of one tenant in order (or N at a time), tenants concurrently.
+//! Delivers the records of a lane's topic without Lambda: those of one tenant in order (or N at a time), those of different
+//! tenants concurrently.
 //!
-//! One consumer reads the partitions of one group member and commits the contiguous part that is settled. A record that
-//! cannot be settled is tried again in place; what is not settled at the end is not committed and comes again.
+//! One consumer reads the partitions of one group member, and commits each up to its first record that is not settled. It
+//! retries a record that it cannot settle. Records that are not settled when it stops are not committed, so they are
+//! redelivered.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,32 +20,35 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// Records read together.
+/// Records that one read returns at most. Large enough that reading costs little per record, small enough that one read does
+/// not fill the backlog.
 const READ_MAX: usize = 256;
-/// Records that may be read and not settled.
+/// Records in the backlog at most: the next reads happen while the records of the earlier ones wait for slow endpoints.
 const UNSETTLED_MAX: usize = 1024;
-/// Bytes that may be; what one read brings may go beyond. A record that is worked on takes several times its bytes.
+/// Bytes of payload in the backlog at most, exceeded by one read at most. A record that is being delivered takes several
+/// times its bytes, so this bounds a consumer's memory to about 100 MB.
 const UNSETTLED_BYTES_MAX: usize = 16 << 20;
-/// The pauses before a record that was handed back, or a feed that failed, is tried again.
+/// The pauses before a retry, of a record that is not settled and of a feed that failed. They double from the first, which
+/// hides a lost connection, to the last, which does not load a service that is down.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// Works on the partitions of one feed.
+/// Delivers the records of one feed.
 #[derive(Clone)]
 pub struct Consumer {
-    /// Where the records come from.
+    /// The source of the records.
     pub feed: Arc<dyn Feed>,
-    /// What is done with them.
+    /// The use-case that delivers them.
     pub deliver: Arc<Deliver>,
-    /// Whether work may go on.
+    /// Says whether the hot state is rebuilt, so that deliveries may go on.
     pub rebuild: Arc<Rebuild>,
-    /// On whose behalf.
+    /// The holder of the claims, and the lane.
     pub invocation: Invocation,
-    /// How many dispatches of the lane are worked on at once, over all its consumers.
+    /// Bounds the dispatches that all consumers of the lane deliver at once.
     pub permits: Arc<Semaphore>,
-    /// How many dispatches of one tenant are worked on at once. 1 keeps their order.
+    /// Dispatches of one tenant that this consumer delivers at once. 1 keeps their order.
     pub per_key: usize,
-    /// When to stop.
+    /// Cancelled when the consumer has to stop.
     pub stop: CancellationToken,
 }
 
@@ -54,7 +59,7 @@ impl std::fmt::Debug for Consumer {
 }
 
 impl Consumer {
-    /// Works until told to stop, then finishes what is under way.
+    /// Delivers until `stop` is cancelled, then finishes the deliveries under way.
     pub async fn run(self) {
         let mut backlog = Backlog::new(self.per_key);
         let (mut under_way, mut committing) = (FuturesUnordered::new(), FuturesUnordered::new());
@@ -64,7 +69,7 @@ impl Consumer {
                 under_way.push(self.settle(key, record));
             }
             if committing.is_empty() {
-                // Whatever was settled while the last commits were under way is committed together.
+                // One commit covers all records that were settled while the commits before it were under way.
                 committing.extend(backlog.commits().map(|position| self.commit(position)));
             }
             tokio::select! {
@@ -85,7 +90,7 @@ impl Consumer {
         committing.collect::<()>().await;
     }
 
-    /// Reads records once the hot state is whole, however long that takes.
+    /// Reads records, and returns them when the hot state is rebuilt, however long that takes.
     fn read(&self) -> BoxFuture<'_, Vec<LogRecord>> {
         Box::pin(async {
             let mut pause = PAUSE_MIN;
@@ -96,7 +101,7 @@ impl Consumer {
                         return records;
                     }
                     Err(fault) => {
-                        tracing::warn!(fault = fault.chain(), "the log cannot be read; trying again");
+                        tracing::warn!(fault = fault.chain(), "the log cannot be read; reading it again");
                     }
                 }
                 pause = self.pause(pause).await;
@@ -111,22 +116,32 @@ impl Consumer {
         }
     }
 
-    /// Settles one record; `None` in place of its position when it was told to stop before that.
+    /// Settles one record. Returns no position when the consumer has to stop first.
     async fn settle(&self, key: Key, record: LogRecord) -> (Key, Option<Position>) {
         let position = record.position;
         let webhook_id = || record.webhook_id().map(tracing::field::display);
         let mut pause = PAUSE_MIN;
         while !self.stop.is_cancelled() {
-            // A closed semaphore would mean that everything ends: then nothing is settled either.
+            // The semaphore is never closed before the end of the process, when nothing needs to be settled.
             let Ok(_permit) = self.permits.acquire().await else { break };
             match self.deliver.handle(record.clone(), &self.invocation).await {
                 Ok(Handled::Done) => return (key, Some(position)),
                 Ok(Handled::Redelivered(reason)) => {
-                    tracing::debug!(webhook_id = webhook_id(), ?reason, ?position, "handed back; trying again");
+                    tracing::debug!(
+                        webhook_id = webhook_id(),
+                        ?reason,
+                        ?position,
+                        "the record cannot be delivered now; retrying it"
+                    );
                 }
                 Err(fault) => {
                     let fault = fault.chain();
-                    tracing::warn!(webhook_id = webhook_id(), fault, ?position, "not settled; trying again");
+                    tracing::warn!(
+                        webhook_id = webhook_id(),
+                        fault,
+                        ?position,
+                        "the record is not settled; retrying it"
+                    );
                 }
             }
             pause = self.pause(pause).await;
@@ -143,27 +158,27 @@ impl Consumer {
         pause.saturating_mul(2).min(PAUSE_MAX)
     }
 
-    /// Commits until it is done or told to stop. A group that is sharing out its partitions anew refuses commits, and
-    /// when nothing further comes, no later commit makes up for one that was refused.
+    /// Commits, and repeats a refused commit until the consumer has to stop. A group refuses commits while it rebalances, and
+    /// if no further record arrives, no later commit would replace the refused one.
     async fn commit(&self, position: Position) {
         let mut pause = PAUSE_MIN;
         while let Err(fault) = self.feed.commit(position).await {
             if self.stop.is_cancelled() {
-                tracing::warn!(fault = fault.chain(), ?position, "not committed; these records may come again");
+                tracing::warn!(fault = fault.chain(), ?position, "not committed; these records may be redelivered");
                 return;
             }
-            tracing::warn!(fault = fault.chain(), ?position, "not committed; trying again");
+            tracing::warn!(fault = fault.chain(), ?position, "not committed; committing again");
             pause = self.pause(pause).await;
         }
     }
 }
 
-/// What was read and is not settled.
+/// The records that were read and are not settled.
 #[derive(Debug)]
 struct Backlog {
     queue: KeyedQueue,
     partitions: BTreeMap<u32, Partition>,
-    /// What may be committed of each partition.
+    /// By partition, the offset to commit.
     to_commit: BTreeMap<u32, u64>,
     unsettled: usize,
     unsettled_bytes: usize,
@@ -171,7 +186,7 @@ struct Backlog {
 
 #[derive(Debug, Default)]
 struct Partition {
-    /// The bytes of each record, by its offset.
+    /// By offset, the bytes of each record that is not settled.
     unsettled: BTreeMap<u64, usize>,
     /// The offset after the last record read.
     next: u64,
@@ -193,9 +208,9 @@ impl Backlog {
         self.unsettled < UNSETTLED_MAX && self.unsettled_bytes < UNSETTLED_BYTES_MAX
     }
 
-    /// Adds what was read. A record whose partition went away and came back before it was committed comes again: while it
-    /// is unsettled here its turn is still to come or it is worked on, and a second request for it must not go out.
-    /// Whatever settles it lets it be committed, the second time as well as the first.
+    /// Adds records that were read. A partition that this member lost and got back redelivers its records that are not
+    /// committed. One that is still unsettled here is queued or being delivered already: it is not added a second time, so
+    /// that it causes one request only. Its settlement lets it be committed in both cases.
     fn add(&mut self, records: Vec<LogRecord>) {
         for record in records {
             let Position { partition, offset } = record.position;
@@ -210,7 +225,7 @@ impl Backlog {
         }
     }
 
-    /// Notes a record as settled, or as given up without a position.
+    /// Removes a record that is settled, or that was given up and has no position.
     fn settled(&mut self, key: &Key, position: Option<Position>) {
         self.queue.done(key);
         self.unsettled = self.unsettled.saturating_sub(1);
@@ -224,13 +239,13 @@ impl Backlog {
         }
     }
 
-    /// Takes what may be committed now: of each partition the contiguous part that is settled.
+    /// Takes the positions to commit now: of each partition the one before which every record is settled.
     fn commits(&mut self) -> impl Iterator<Item = Position> + use<> {
         std::mem::take(&mut self.to_commit).into_iter().map(|(partition, offset)| Position { partition, offset })
     }
 }
 
-/// What a record of a lane's topic holds, about.
+/// About how many bytes a record of a lane's topic holds.
 fn bytes_of(record: &LogRecord) -> usize {
     match &record.value {
         Ok(Record::Dispatch(_, dispatch)) => dispatch.webhook.payload.bytes.len(),
@@ -278,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_is_taken_again_only_once_it_is_settled() {
+    fn a_redelivered_record_is_delivered_again_only_after_it_was_settled() {
         let mut backlog = Backlog::new(1);
         let at = |offset| Position { partition: 0, offset };
         let taken = |backlog: &mut Backlog| {
@@ -288,13 +303,13 @@ mod tests {
         backlog.add(vec![record(7), record(8), record(9)]);
         assert_eq!(taken(&mut backlog), [7, 8, 9]);
         backlog.settled(&alone(8), Some(at(8)));
-        // Its partition went and came back, and is not read as far as before yet.
+        // The member lost the partition and got it back; it has not read as far as before.
         backlog.add(vec![record(7), record(8)]);
-        assert_eq!(taken(&mut backlog), [8], "7 is worked on");
+        assert_eq!(taken(&mut backlog), [8], "7 is being delivered");
         backlog.settled(&alone(9), Some(at(9)));
         assert_eq!(backlog.commits().next(), None);
         backlog.settled(&alone(7), Some(at(7)));
-        assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(8)], "8 is worked on once more");
+        assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(8)], "8 is being delivered once more");
         backlog.settled(&alone(8), Some(at(8)));
         assert_eq!(backlog.commits().collect::<Vec<_>>(), [at(9)]);
         backlog.add(vec![record(9)]);
@@ -311,10 +326,10 @@ mod tests {
         large.value.as_mut().unwrap_err().value = Some(vec![0; UNSETTLED_BYTES_MAX]);
         backlog.add(vec![large]);
         assert!(!backlog.has_room());
-        // Its partition went and came back.
+        // The member lost the partition and got it back.
         backlog.add(vec![record(7)]);
         assert!(backlog.queue.take().is_some());
         backlog.settled(&alone(7), Some(Position { partition: 0, offset: 7 }));
-        assert!(backlog.has_room(), "settled, it is gone");
+        assert!(backlog.has_room(), "a settled record takes no room");
     }
 }

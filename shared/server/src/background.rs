@@ -1,11 +1,10 @@
-//! What runs beside the API: both lanes, the scheduler and the reconciler, as tasks on the same use-cases.
+//! The tasks beside the API: both lanes, the scheduler and the reconciler, on the same use-cases.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use delivery::Fault;
 use delivery::deliver::Invocation;
-use delivery::rebuild::{Rebuilt, When};
+use delivery::rebuild::When;
 use domain::{ClaimHolder, Lane, Topic};
 use settings::Settings;
 use tokio::sync::Semaphore;
@@ -15,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::consumer::Consumer;
 use crate::system::System;
 
-/// How often the reconciler looks whether the hot state is whole.
+/// How often the reconciler checks whether the hot state is lost. Consumers and scheduler stand still while it is, so the
+/// loss has to be noticed within seconds; the check is one read of the store.
 const RECONCILE: Duration = Duration::from_secs(1);
 
 /// The tasks beside the API.
@@ -26,7 +26,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Starts everything.
+    /// Starts all tasks.
     ///
     /// # Errors
     /// A setting that does not fit this machine.
@@ -39,24 +39,24 @@ impl Background {
         }
         let (scheduler, token) = (system.scheduler.clone(), stop.clone());
         tasks.spawn(async move { until(&token, scheduler.run(None)).await });
-        let (ours, token) = (system.clone(), stop.clone());
-        tasks.spawn(async move { until(&token, reconcile(&ours)).await });
+        let (system, token) = (system.clone(), stop.clone());
+        tasks.spawn(async move { until(&token, reconcile(&system)).await });
         Ok(Self { tasks, stop })
     }
 
-    /// Stops taking up records, finishes what is under way, then stops the rest.
+    /// Stops reading records, waits until the deliveries under way are finished, and writes the last statistics.
     pub async fn shut_down(mut self, system: &System) {
         self.stop.cancel();
         while let Some(ended) = self.tasks.join_next().await {
             if let Err(panicked) = ended {
-                tracing::error!(%panicked, "a task ended badly");
+                tracing::error!(%panicked, "a background task panicked");
             }
         }
-        system.tally.flush().await;
+        system.stats_buffer.flush().await;
     }
 }
 
-/// The consumers of one lane, which share its permits.
+/// The consumers of one lane. They share the permits that bound its concurrency.
 ///
 /// # Errors
 /// A setting that does not fit this machine.
@@ -94,19 +94,13 @@ async fn until<T>(stop: &CancellationToken, work: impl Future<Output = T>) {
     }
 }
 
-/// The reconciler: rebuilds the hot state when it was lost.
+/// The reconciler: rebuilds the hot state when it is lost.
 pub async fn reconcile(system: &System) {
     let holder = holder(system);
     loop {
-        note(system.rebuild.run(&holder, When::IfLost, None).await);
+        if let Err(fault) = system.rebuild.run(&holder, When::IfLost, None).await {
+            tracing::warn!(fault = fault.chain(), "the rebuild failed; the next one continues it");
+        }
         system.release.clock.sleep(RECONCILE).await;
-    }
-}
-
-fn note(rebuilt: Result<Rebuilt, Fault>) {
-    match rebuilt {
-        Ok(Rebuilt::Done { replayed, .. }) => tracing::info!(replayed, "the hot state is whole"),
-        Ok(Rebuilt::UpToDate | Rebuilt::Busy | Rebuilt::Swept { .. } | Rebuilt::Unfinished(_)) => {}
-        Err(fault) => tracing::warn!(%fault, "the rebuild stopped; the next one goes on"),
     }
 }

@@ -9,10 +9,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header::RETRY_AFTER};
 use axum::routing::post;
 use tokio::net::TcpListener;
 
-/// How long the throttling endpoint asks to be left alone, in seconds.
-const REST_SECONDS: u16 = 3;
+/// The Retry-After of the throttling endpoint, in seconds.
+const RETRY_AFTER_SECONDS: u16 = 3;
 
-/// One endpoint of the demo and what is to become of its webhook.
+/// One endpoint of the demo and the state that its webhook has to end in.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
     pub(super) name: &'static str,
@@ -38,14 +38,14 @@ impl Receiver {
         let mut serve = tokio::task::JoinSet::new();
         serve.spawn(async move {
             if let Err(error) = axum::serve(listener, router()).await {
-                tracing::error!(%error, "the demo's receiver ended");
+                tracing::error!(%error, "the demo's receiver stopped serving");
             }
         });
         Ok(Self { scenes: scenes(&base, &closed), serve })
     }
 }
 
-/// A port that was free a moment ago, so that connections to it are refused.
+/// A URL at a port that no process listens on, so that connections to it are refused.
 async fn closed_port() -> anyhow::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     Ok(format!("http://{}/down", listener.local_addr()?))
@@ -71,17 +71,17 @@ fn router() -> Router {
     let fails_twice = async move || {
         if failures.fetch_add(1, Ordering::Relaxed) < 2 { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }
     };
-    let asks_for_rest = async move || {
+    let throttles_once = async move || {
         if throttled.fetch_add(1, Ordering::Relaxed) > 0 {
             return (StatusCode::OK, HeaderMap::new());
         }
-        let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from(REST_SECONDS))]);
+        let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS))]);
         (StatusCode::TOO_MANY_REQUESTS, headers)
     };
     Router::new()
         .route("/succeeds", post(async || StatusCode::OK))
         .route("/fails-twice", post(fails_twice))
-        .route("/throttles", post(asks_for_rest))
+        .route("/throttles", post(throttles_once))
         .route("/hangs", post(async || tokio::time::sleep(Duration::from_mins(10)).await))
         .route("/refuses", post(async || StatusCode::BAD_REQUEST))
 }
