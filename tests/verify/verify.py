@@ -1,10 +1,11 @@
-"""Sends webhooks through a real howk-dev to a receiver of its own and verifies what arrived.
+"""Sends webhooks through a real howk to a receiver of its own, verifies what arrived, and runs what the README prints.
 
-Called by `run`: verify.py HOWK_DEV WORK_DIR, where WORK_DIR/npm holds verify.mjs and its packages.
+Called by `run`: verify.py HOWK WORK_DIR, where WORK_DIR/npm holds verify.mjs and its packages.
 
-First all webhooks are sent and recorded (WORK_DIR/recorded.json), then the record is verified: by PyPI's
-standardwebhooks, by npm's in verify.mjs, which also checks ed25519, and by hand for the original's header. Last comes
-howk-dev's demo. Every request goes to 127.0.0.1, and every process started here is ended here.
+First all webhooks are sent and recorded (WORK_DIR/recorded.json). Then the record is verified: by PyPI's
+standardwebhooks, by npm's in verify.mjs, which also checks ed25519, by hand for the original's header, and by the
+README's three snippets (snippets.py). Then come howk's demo and the README's tour (tour.py). Every request goes to
+127.0.0.1, and every process started here is ended here.
 """
 
 import base64
@@ -24,11 +25,13 @@ import threading
 import time
 import unittest
 
+from snippets import Snippets
 from standardwebhooks import Webhook, WebhookVerificationError
+from tour import Tour
 
-PATIENCE = 30  # seconds, for whatever is awaited
-STOPPING = 45  # seconds, for howk-dev to work off what is pending
-DEMO = 60  # seconds, as howk-dev promises
+TIMEOUT = 30  # seconds, for every wait that has no bound of its own
+STOPPING = 45  # seconds, for howk to work off what is pending
+DEMO = 60  # seconds, as howk promises
 
 
 def secret(name, prefix="whsec_"):
@@ -107,20 +110,20 @@ class Receiver:
 
     def wait_for(self, count):
         with self.changed:
-            if not self.changed.wait_for(lambda: len(self.requests) >= count, PATIENCE):
+            if not self.changed.wait_for(lambda: len(self.requests) >= count, TIMEOUT):
                 missing = set(CASES) - {path[1:] for path, _, _ in self.requests}
-                sys.exit(f"not delivered within {PATIENCE} s: {', '.join(sorted(missing))}")
+                sys.exit(f"not delivered within {TIMEOUT} s: {', '.join(sorted(missing))}")
 
 
 @contextlib.contextmanager
-def howk_dev(*arguments, **streams):
-    """Runs howk-dev apart from the settings of this machine, and ends it by SIGTERM if it has not ended by itself."""
+def howk(command, *options, **streams):
+    """Runs howk apart from the settings of this machine, and ends it by SIGTERM if it has not ended by itself."""
     config = WORK / "howk.yaml"
     config.write_text("log:\n  level: info\n  format: text\n")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HOWK_")}
     environment["NO_COLOR"] = "1"
-    command = [HOWK_DEV, "--config", config, *arguments]
-    process = subprocess.Popen(command, cwd=WORK, env=environment, stdin=subprocess.DEVNULL, **streams)
+    words = [HOWK, command, "--config", config, *options]
+    process = subprocess.Popen(words, cwd=WORK, env=environment, stdin=subprocess.DEVNULL, **streams)
     try:
         yield process
     finally:
@@ -133,18 +136,18 @@ def howk_dev(*arguments, **streams):
 
 
 def poll(process, log, what, look):
-    """Looks until there is something; ends with the log when howk-dev ends or PATIENCE does."""
-    give_up_at = time.monotonic() + PATIENCE
+    """Looks until there is something; ends with the log when howk ends or TIMEOUT does."""
+    give_up_at = time.monotonic() + TIMEOUT
     while process.poll() is None and time.monotonic() < give_up_at:
         if found := look():
             return found
         time.sleep(0.02)
-    how = f"ended with {process.returncode}" if process.returncode is not None else f"ran for {PATIENCE} s"
-    return sys.exit(f"howk-dev {how} and never {what}. Its log:\n{log.read_text()}")
+    how = f"ended with {process.returncode}" if process.returncode is not None else f"ran for {TIMEOUT} s"
+    return sys.exit(f"howk {how} and never {what}. Its log:\n{log.read_text()}")
 
 
 def ask(port, method, path, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
     try:
         connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
         answer = connection.getresponse()
@@ -172,9 +175,9 @@ def enqueue(port, name, url):
 
 
 def record():
-    """Sends every case. Returns what arrived by name, and howk-dev's exit code."""
-    receiver, log, begun_at = Receiver(), WORK / "howk-dev.log", int(time.time())
-    with log.open("w") as stderr, howk_dev("--port", "0", stderr=stderr) as process:
+    """Sends every case. Returns what arrived by name, and howk's exit code."""
+    receiver, log, begun_at = Receiver(), WORK / "howk.log", int(time.time())
+    with log.open("w") as stderr, howk("serve", "--port", "0", stderr=stderr) as process:
         serving = re.compile(r"serving http://127\.0\.0\.1:(\d+)")
         port = int(poll(process, log, "logged its URL", lambda: serving.search(log.read_text()))[1])
         poll(process, log, "was ready", lambda: is_ready(port))
@@ -209,9 +212,9 @@ def every_case(check):
 
 
 class Recorded(unittest.TestCase):
-    """What arrived: `arrived` by name, and howk-dev's `exit_code`."""
+    """What arrived: `arrived` by name, and howk's `exit_code`."""
 
-    def test_1_every_webhook_arrived_once_and_howk_dev_ended_well(self):
+    def test_1_every_webhook_arrived_once_and_howk_ended_well(self):
         self.assertEqual(set(self.arrived), set(CASES))
         self.assertEqual(self.exit_code, 0, "exit code after SIGTERM")
 
@@ -260,12 +263,12 @@ class Recorded(unittest.TestCase):
 
     def test_6_the_package_of_npm_and_node_accept_what_arrived_and_nothing_else(self):
         verifier = ["node", WORK / "npm" / "verify.mjs", WORK / "recorded.json"]
-        done = subprocess.run(verifier, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(verifier, capture_output=True, text=True, timeout=TIMEOUT)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         print(done.stdout, end="", flush=True)
 
     def test_7_the_demo_ends_well_within_a_minute_and_sums_up_every_scene(self):
-        with howk_dev("--demo", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with howk("demo", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
                 out, err = process.communicate(timeout=DEMO)
             except subprocess.TimeoutExpired:
@@ -282,8 +285,9 @@ def interrupt(*_):
 
 
 if __name__ == "__main__":
-    HOWK_DEV, WORK = map(pathlib.Path, sys.argv[1:])
+    HOWK, WORK = map(pathlib.Path, sys.argv[1:])
     signal.signal(signal.SIGTERM, interrupt)
     Recorded.arrived, Recorded.exit_code = record()
-    print(f"{len(Recorded.arrived)} webhooks sent through howk-dev and received", flush=True)
+    print(f"{len(Recorded.arrived)} webhooks sent through howk and received", flush=True)
+    Snippets.arrived, Snippets.other, Snippets.work, Tour.work = Recorded.arrived, OTHER, WORK, WORK
     unittest.main(argv=sys.argv[:1], verbosity=2)
