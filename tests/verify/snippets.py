@@ -72,7 +72,7 @@ class Snippets(unittest.TestCase):
         yield case("a minute old", cls.other, signed(cls.other, now - 60, body), body, True)
         yield case("ten minutes old", cls.other, signed(cls.other, now - 600, body), body, False)
         yield case("from the future", cls.other, signed(cls.other, now + 600, body), body, False)
-        # What anybody can make against a receiver whose secret is not set.
+        # An attacker can make this against a receiver whose secret is not set.
         yield case("signed with no secret", "whsec_", signed("whsec_", now, body), body, False)
 
     def test_1_there_is_something_to_accept_and_to_refuse(self):
@@ -81,7 +81,7 @@ class Snippets(unittest.TestCase):
 
     def test_2_python(self):
         snippet = {}
-        exec(compile(only_block(SECTION, "python"), "README.md", "exec"), snippet)  # the README's own text
+        exec(compile(only_block(SECTION, "python"), "README.md", "exec"), snippet)
         for case in self.cases:
             with self.subTest(case=case["name"]):
                 given = snippet["verify"](case["secret"], case["headers"], base64.b64decode(case["body"]))

@@ -31,7 +31,7 @@ from tour import Tour
 
 TIMEOUT = 30  # seconds, for every wait that has no bound of its own
 STOPPING = 45  # seconds, for howk to work off what is pending
-DEMO = 60  # seconds, as howk promises
+DEMO = 60  # seconds, as the README says
 
 
 def secret(name, prefix="whsec_"):
@@ -136,7 +136,7 @@ def howk(command, *options, **streams):
 
 
 def poll(process, log, what, look):
-    """Looks until there is something; ends with the log when howk ends or TIMEOUT does."""
+    """Calls `look` until it returns something; exits with howk's log when howk ends or the time is over."""
     give_up_at = time.monotonic() + TIMEOUT
     while process.poll() is None and time.monotonic() < give_up_at:
         if found := look():
@@ -199,7 +199,7 @@ def record():
 
 
 def every_case(check):
-    """Makes a test of a check of one case, its headers by name in lower case, and its body."""
+    """Turns a check of one case into a test of all: it gets the case, its headers by lower-case name, and its body."""
 
     def test(self):
         for name, case in self.arrived.items():
