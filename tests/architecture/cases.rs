@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::files::{files, root, sources};
 
@@ -18,7 +19,7 @@ struct Case {
     tests: BTreeSet<String>,
 }
 
-/// The rows by id: `| X1 | what it is | `test_name`, `another` |`.
+/// The rows by id. The cells of a row: the id, what the case is, and its tests, each between backticks.
 fn listed() -> BTreeMap<String, Case> {
     let text = fs::read_to_string(root().join("tests/CASES.md")).unwrap();
     let rows = text.lines().filter_map(|line| {
@@ -67,7 +68,8 @@ struct Function {
 }
 
 /// The functions of a source. Those of a contract suite are tests that another crate's test binary runs.
-fn functions(source: &str, is_suite: bool) -> Vec<Function> {
+fn functions(path: &Path, source: &str) -> Vec<Function> {
+    let is_suite = path.starts_with("shared/testkit/src/contract");
     let (mut functions, mut comment, mut is_test) = (Vec::new(), String::new(), is_suite);
     for line in source.lines().map(str::trim) {
         if let Some(text) = line.strip_prefix("///") {
@@ -93,10 +95,7 @@ fn function_name(line: &str) -> Option<&str> {
 }
 
 fn all_functions() -> Vec<Function> {
-    let of = |path: &std::path::PathBuf| {
-        let text = fs::read_to_string(root().join(path)).unwrap();
-        functions(&text, path.starts_with("shared/testkit/src/contract"))
-    };
+    let of = |path: &PathBuf| functions(path, &fs::read_to_string(root().join(path)).unwrap());
     sources().iter().flat_map(of).collect()
 }
 
@@ -160,7 +159,8 @@ fn ids_are_read_as_they_are_written() {
     assert_eq!(ids_of("p99_ms"), [""; 0]);
     assert_eq!(ids_of("what_x1_is"), [""; 0]);
     let source = "/// P1: a.\n#[test]\nfn one() {\n}\nfn helper() {}\n    #[tokio::test]\n    async fn two() {\n";
-    let read: Vec<_> = functions(source, false).into_iter().map(|it| (it.name, it.comment, it.is_test)).collect();
+    let read: Vec<_> =
+        functions(Path::new("tests/a.rs"), source).into_iter().map(|it| (it.name, it.comment, it.is_test)).collect();
     let expected = [("one", " P1: a.", true), ("helper", "", false), ("two", "", true)];
     assert_eq!(read, expected.map(|(name, comment, is_test)| (name.to_owned(), comment.to_owned(), is_test)));
 }
