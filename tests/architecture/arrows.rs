@@ -7,7 +7,7 @@ use cargo_metadata::{DependencyKind, Metadata, Package};
 
 use crate::metadata;
 
-/// What each crate of ours may name of ours. Whoever adds a crate draws its arrows here.
+/// Which crates of this workspace each crate may depend on. A new crate gets its row here.
 const ARROWS: [(&str, &[&str]); 24] = [
     ("domain", &[]),
     ("wire", &["domain"]),
@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("clock-system", &["delivery", "domain"]),
     ("http-api", &["delivery", "domain"]),
     ("in-memory", &["delivery", "domain"]),
-    // What every function's main needs, and none of the adapters.
+    // Serves every function, so it may depend on no adapter.
     ("lambda-kit", &["delivery", "domain", "settings", "wire"]),
     ("log-kafka", &["delivery", "domain", "wire"]),
     ("sender-http", &["delivery", "domain"]),
@@ -23,7 +23,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("store-redis", &["delivery", "domain", "wire"]),
     ("testkit", &["delivery", "domain"]),
     ("vault-xchacha", &["delivery", "domain"]),
-    // Between the adapters and the roots: the only one that knows the settings and the adapters.
+    // Between the adapters and the roots: the only crate that knows both the settings and the adapters.
     (
         "wiring",
         &["delivery", "domain", "http-api", "log-kafka", "sender-http", "settings", "store-redis", "vault-xchacha"],
@@ -33,9 +33,9 @@ const ARROWS: [(&str, &[&str]); 24] = [
         "server",
         &["clock-system", "delivery", "domain", "http-api", "in-memory", "settings", "wiring"],
     ),
-    // The binary over it; the demo plays on the store in memory.
+    // The binary over it; the demo runs on the store in memory.
     ("howk", &["domain", "in-memory", "server", "settings", "wiring"]),
-    // Functions are black boxes to it: it speaks their public interfaces.
+    // Knows the functions only by their public interfaces, as AWS does.
     ("howk-local", &["clock-system", "delivery", "domain", "log-kafka", "settings", "store-redis", "wiring"]),
     // A function gets its adapters from the wiring, by the features that its role needs.
     ("enqueue", &["clock-system", "delivery", "http-api", "lambda-kit", "wiring"]),
@@ -48,9 +48,9 @@ const ARROWS: [(&str, &[&str]); 24] = [
 ];
 const ANY: &[&str] = &["*"];
 
-/// What the pure crate may bring in: nothing of it is async, reads a clock, draws numbers, serialises or does I/O.
+/// What the pure crate may depend on: none of these is async, reads a clock, draws numbers, serialises or does I/O.
 const DOMAIN_MAY_NAME: [&str; 5] = ["base64", "sha2", "thiserror", "ulid", "url"];
-/// What the use-cases may bring in: no Kafka, no Redis, no HTTP, no Lambda, no serialisation, no runtime.
+/// What the use-cases may depend on: no Kafka, no Redis, no HTTP, no Lambda, no serialisation, no runtime.
 const DELIVERY_MAY_NAME: [&str; 5] = ["async-trait", "futures", "metrics", "thiserror", "tracing"];
 
 fn names(package: &Package) -> BTreeSet<String> {

@@ -1,12 +1,12 @@
-//! Nothing detached outlives an invocation: what a function is made of starts no thread and no task of its own.
+//! Nothing detached outlives an invocation: the crates that a function is made of start no thread and no task of their own.
 //!
-//! The lint `disallowed_methods` knows only the ways that it is told; this reads the sources for every one of them.
+//! The lint `disallowed_methods` bans single functions by name; this test reads the sources for every way of starting one.
 
 use std::path::Path;
 
 use crate::files::{own_lines, sources};
 
-/// What an invocation runs through. Adapters come below, each place by itself.
+/// The code that an invocation runs through. Adapters are listed below, place by place.
 const FUNCTIONS_AND_USE_CASES: [&str; 7] = [
     "functions/",
     "shared/delivery/src/",
@@ -17,9 +17,12 @@ const FUNCTIONS_AND_USE_CASES: [&str; 7] = [
     "shared/wiring/src/",
 ];
 
-/// Where an adapter may start something, and how that ends with what it is for.
+/// Where an adapter may start a thread or a task, and what bounds its life.
 const ALLOWED: [(&str, &str); 7] = [
-    ("shared/log-kafka/src/ask.rs", "asks the cluster where it may block; the caller awaits it, within a bound"),
+    (
+        "shared/log-kafka/src/ask.rs",
+        "queries the cluster on a thread that may block; the caller awaits it, within a bound",
+    ),
     (
         "shared/log-kafka/src/client.rs",
         "drops a client, which waits for the client's own threads, within their bounds, and for a commit under way",
@@ -29,9 +32,12 @@ const ALLOWED: [(&str, &str); 7] = [
     ("shared/log-kafka/src/iam.rs", "signs a token when the client asks for one; the asking thread waits for it"),
     (
         "shared/log-kafka/src/producer.rs",
-        "lets a new producer meet the brokers where it may block; the caller awaits it, within a bound",
+        "connects a new producer to the brokers on a thread that may block; the caller awaits it, within a bound",
     ),
-    ("shared/log-kafka/src/reader.rs", "reads a page where it may block; the caller awaits it, within a bound"),
+    (
+        "shared/log-kafka/src/reader.rs",
+        "reads a page on a thread that may block; the caller awaits it, within a bound",
+    ),
 ];
 const ADAPTERS: [&str; 5] = [
     "shared/clock-system/src/",
@@ -41,10 +47,10 @@ const ADAPTERS: [&str; 5] = [
     "shared/vault-xchacha/src/",
 ];
 
-/// Whether a line starts something that goes on by itself, in whatever way: `spawn`, `spawn_local`, `spawn_blocking`,
-/// `thread::Builder`, `thread::scope` and what a runtime, a handle, a set or a tracker calls so.
+/// Whether a line starts a thread or a task: `spawn`, `spawn_local`, `spawn_blocking`, `thread::Builder`, `thread::scope`,
+/// and the methods of these names on a runtime, a handle, a set or a tracker.
 fn starts_something(line: &str) -> bool {
-    let words = || line.split(|dead_letter: char| !dead_letter.is_alphanumeric() && dead_letter != '_');
+    let words = || line.split(|character: char| !character.is_alphanumeric() && character != '_');
     words().any(|word| word.starts_with("spawn")) || line.contains("std::thread") || line.contains("thread::")
 }
 
@@ -66,13 +72,13 @@ fn is_of_tests(path: &Path) -> bool {
 }
 
 #[test]
-fn functions_and_use_cases_start_nothing_that_goes_on_by_itself() {
+fn functions_and_use_cases_start_no_thread_and_no_task() {
     let found = starting(&FUNCTIONS_AND_USE_CASES);
     assert!(found.is_empty(), "join futures instead:\n{}", found.join("\n"));
 }
 
 #[test]
-fn adapters_do_so_only_where_it_is_known_how_that_ends() {
+fn adapters_start_one_only_where_its_end_is_known() {
     let found = starting(&ADAPTERS);
     let unknown: Vec<_> =
         found.iter().filter(|line| !ALLOWED.iter().any(|(path, _)| line.starts_with(path))).collect();

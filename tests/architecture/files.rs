@@ -11,7 +11,7 @@ const SOURCE_LINES_MAX: usize = 500;
 /// Words that say nothing, as names of files and folders.
 const EMPTY_WORDS: [&str; 9] =
     ["common", "helper", "helpers", "manager", "misc", "types", "util", "utils", "shared_types"];
-/// What a visitor sees first. `functions` and `infra` join when they are built.
+/// What a visitor sees first, besides dotfiles.
 const TOP_LEVEL: [&str; 10] = [
     "CHANGELOG.md",
     "Cargo.lock",
@@ -25,13 +25,13 @@ const TOP_LEVEL: [&str; 10] = [
     "tests",
 ];
 
-fn root() -> PathBuf {
-    // Not by Cargo's metadata: it is asked for every file.
+pub(crate) fn root() -> PathBuf {
+    // Not by Cargo's metadata, which takes a process: this is called for every file.
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Every file that is, or would be, committed.
-fn files() -> Vec<PathBuf> {
+pub(crate) fn files() -> Vec<PathBuf> {
     let listing = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(root())

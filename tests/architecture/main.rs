@@ -1,8 +1,11 @@
-//! The plan of the house, checked: arrows, purity, inherited lints, sizes, names.
+//! The repository's own rules, checked: arrows, purity, inherited lints, sizes, names, words, listed cases.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot read the workspace fails")]
 
 mod arrows;
+mod banned_words;
+mod cases;
 mod detached;
+mod documents;
 mod files;
 mod settings_page;
 

@@ -1,10 +1,11 @@
-"""Sends webhooks through a real howk to a receiver of its own and verifies what arrived.
+"""Sends webhooks through a real howk to a receiver of its own, verifies what arrived, and runs what the README prints.
 
 Called by `run`: verify.py HOWK WORK_DIR, where WORK_DIR/npm holds verify.mjs and its packages.
 
-First all webhooks are sent and recorded (WORK_DIR/recorded.json), then the record is verified: by PyPI's
-standardwebhooks, by npm's in verify.mjs, which also checks ed25519, and by hand for the original's header. Last comes
-howk's demo. Every request goes to 127.0.0.1, and every process started here is ended here.
+First all webhooks are sent and recorded (WORK_DIR/recorded.json). Then the record is verified: by PyPI's
+standardwebhooks, by npm's in verify.mjs, which also checks ed25519, by hand for the original's header, and by the
+README's three snippets (snippets.py). Then come howk's demo and the README's tour (tour.py). Every request goes to
+127.0.0.1, and every process started here is ended here.
 """
 
 import base64
@@ -24,11 +25,13 @@ import threading
 import time
 import unittest
 
+from snippets import Snippets
 from standardwebhooks import Webhook, WebhookVerificationError
+from tour import Tour
 
-PATIENCE = 30  # seconds, for whatever is awaited
+TIMEOUT = 30  # seconds, for every wait that has no bound of its own
 STOPPING = 45  # seconds, for howk to work off what is pending
-DEMO = 60  # seconds, as howk promises
+DEMO = 60  # seconds, as the README says
 
 
 def secret(name, prefix="whsec_"):
@@ -107,9 +110,9 @@ class Receiver:
 
     def wait_for(self, count):
         with self.changed:
-            if not self.changed.wait_for(lambda: len(self.requests) >= count, PATIENCE):
+            if not self.changed.wait_for(lambda: len(self.requests) >= count, TIMEOUT):
                 missing = set(CASES) - {path[1:] for path, _, _ in self.requests}
-                sys.exit(f"not delivered within {PATIENCE} s: {', '.join(sorted(missing))}")
+                sys.exit(f"not delivered within {TIMEOUT} s: {', '.join(sorted(missing))}")
 
 
 @contextlib.contextmanager
@@ -133,18 +136,18 @@ def howk(command, *options, **streams):
 
 
 def poll(process, log, what, look):
-    """Looks until there is something; ends with the log when howk ends or PATIENCE does."""
-    give_up_at = time.monotonic() + PATIENCE
+    """Calls `look` until it returns something; exits with howk's log when howk ends or the time is over."""
+    give_up_at = time.monotonic() + TIMEOUT
     while process.poll() is None and time.monotonic() < give_up_at:
         if found := look():
             return found
         time.sleep(0.02)
-    how = f"ended with {process.returncode}" if process.returncode is not None else f"ran for {PATIENCE} s"
+    how = f"ended with {process.returncode}" if process.returncode is not None else f"ran for {TIMEOUT} s"
     return sys.exit(f"howk {how} and never {what}. Its log:\n{log.read_text()}")
 
 
 def ask(port, method, path, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
     try:
         connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
         answer = connection.getresponse()
@@ -196,7 +199,7 @@ def record():
 
 
 def every_case(check):
-    """Makes a test of a check of one case, its headers by name in lower case, and its body."""
+    """Turns a check of one case into a test of all: it gets the case, its headers by lower-case name, and its body."""
 
     def test(self):
         for name, case in self.arrived.items():
@@ -260,7 +263,7 @@ class Recorded(unittest.TestCase):
 
     def test_6_the_package_of_npm_and_node_accept_what_arrived_and_nothing_else(self):
         verifier = ["node", WORK / "npm" / "verify.mjs", WORK / "recorded.json"]
-        done = subprocess.run(verifier, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(verifier, capture_output=True, text=True, timeout=TIMEOUT)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         print(done.stdout, end="", flush=True)
 
@@ -286,4 +289,5 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, interrupt)
     Recorded.arrived, Recorded.exit_code = record()
     print(f"{len(Recorded.arrived)} webhooks sent through howk and received", flush=True)
+    Snippets.arrived, Snippets.other, Snippets.work, Tour.work = Recorded.arrived, OTHER, WORK, WORK
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -2,7 +2,7 @@
 //!
 //! The roots wire it: the functions that publish or replay, and servers that run without Lambda, which also read through
 //! a [`KafkaFeed`]. It encodes and decodes with `wire` and decides nothing. The producer, the readers and every member of
-//! a group are clients of their own, so that none waits for another on a shared connection (P1).
+//! a group are clients of their own, so that none waits for another on a shared connection.
 //!
 //! Nothing here answers before Kafka did: a publish waits for every acknowledgement (DL-1), a commit for the broker. A
 //! frozen process thaws with dead connections, so the producer's age is judged by the wall clock (port `clock`), and a

@@ -73,7 +73,7 @@ async fn warm(instance: &Instance) {
     instance.store.apply(settled(&first, &facts, Phase::Waiting)).await.expect("written");
 }
 
-/// P6: "two round trips per attempt", and of a healthy endpoint nothing stays.
+/// "Two round trips per attempt", and of a healthy endpoint nothing stays.
 #[test]
 fn an_attempt_is_two_round_trips_and_leaves_the_webhook_alone() {
     run(async {
