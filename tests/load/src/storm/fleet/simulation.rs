@@ -154,10 +154,11 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Puts in the first request of each client, at any moment of its interval, and the incident's.
+    /// Puts in the first request of each client, at any moment of an interval, as if it had sent for long; and the incident's.
     fn prepare(&mut self, demand: f64) {
         for client in 0..self.fleet.ids.len() {
-            let first = self.traffic.entropy().moment(Timestamp::EPOCH, Timestamp::EPOCH.plus(INTERVAL));
+            let interval = self.traffic.entropy().between(INTERVAL_MS.0, INTERVAL_MS.1);
+            let first = Timestamp::from_ms(self.traffic.entropy().between(0, interval));
             self.calendar.put(first, Event::Steady(client));
         }
         let last = self.fleet.ids.len().saturating_sub(1);
