@@ -8,9 +8,10 @@ use domain::Timestamp;
 
 use crate::report::Report;
 use crate::storm::chart::{Chart, Panel, number};
+use crate::storm::fleet::outcome::Outcome;
 use crate::storm::fleet::simulation::{Fleet, Run};
 use crate::storm::fleet::targets::SURGE_MAX;
-use crate::storm::fleet::{BIN, Outcome, RETRY_AFTER};
+use crate::storm::fleet::terms::{BIN, RETRY_AFTER};
 use crate::storm::page::Page;
 use crate::storm::series::{SLOT, Slot};
 

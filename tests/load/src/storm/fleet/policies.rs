@@ -7,7 +7,7 @@ use domain::{
     COHORT_STEP, ConfigId, Cooldown, CooldownAnswer, Entropy, PolicyError, ReleasePolicy, RetryPolicy, Timestamp,
 };
 
-use crate::storm::fleet::RETRY_AFTER;
+use crate::storm::fleet::terms::RETRY_AFTER;
 
 /// How long a probe's answer is awaited before the next request may probe; the default of `delivery.timeout`.
 const PROBE_LEASE: Duration = Duration::from_secs(30);

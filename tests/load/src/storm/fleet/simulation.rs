@@ -12,7 +12,7 @@ use domain::{ConfigId, Timestamp};
 use crate::storm::calendar::Calendar;
 use crate::storm::draws::Draws;
 use crate::storm::fleet::policies::{ANSWER, ClientPolicy, Clients, Due, Refused};
-use crate::storm::fleet::{INTERVAL, RETRY_AFTER};
+use crate::storm::fleet::terms::{INTERVAL, RETRY_AFTER};
 use crate::storm::limiter::TokenBucket;
 use crate::storm::series::Series;
 

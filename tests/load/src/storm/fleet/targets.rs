@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::report::{Aim, Bound};
 use crate::storm::fleet::load::SURGE_SOUGHT;
+use crate::storm::fleet::outcome::{Outcome, PolicyResult};
 use crate::storm::fleet::policies::Promise;
-use crate::storm::fleet::{BIN, Outcome, PolicyResult, RETRY_AFTER};
+use crate::storm::fleet::terms::{BIN, RETRY_AFTER};
 
 /// How near lockstep's surge must be to the one that is sought, in percent of the steady rate.
 const SURGE_TOLERANCE: f64 = 2.0;

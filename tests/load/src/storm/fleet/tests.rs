@@ -7,6 +7,7 @@ use domain::ReleasePolicy;
 
 use super::*;
 use crate::storm::fleet::policies::Rule;
+use crate::storm::fleet::terms::BIN;
 
 /// Enough that chance does not decide a target, few enough for a debug build.
 const CLIENTS: u32 = 40_000;
