@@ -19,7 +19,6 @@ mod retries;
 mod schedules;
 mod settings;
 mod shutdown;
-mod spread;
 mod volumes;
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Attempts and their times.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
 use std::time::Duration;
 
 use domain::{Answer, Cause, Phase, Record};
@@ -197,4 +197,23 @@ fn a_deferral_does_not_hide_why_the_last_attempt_failed() {
         world.lose_hot_state();
         world.pass(Duration::from_secs(5));
     }
+}
+
+#[test]
+fn p3_ten_thousand_that_fail_in_one_second_do_not_come_back_in_one() {
+    let mut world = world(500);
+    for batch in 0..20 {
+        let new = (0..500).map(|n| webhook("tenant", &format!("{URL}/{}", (batch * 500 + n) % 2500)));
+        world.enqueue(new.collect());
+    }
+    world.pass(Duration::from_secs(2));
+    let first = world.endpoints.seen().len();
+    assert_eq!(first, 10_000, "all of them failed at first");
+    world.endpoints.behave(|_, _, _| Reply::status(200, 5));
+    world.pass(HOUR);
+    let mut seconds: BTreeMap<u64, usize> = BTreeMap::new();
+    world.endpoints.seen().iter().skip(first).for_each(|seen| *seconds.entry(seen.at.as_secs()).or_default() += 1);
+    let fullest = seconds.values().copied().max().unwrap();
+    assert_eq!(seconds.values().sum::<usize>(), 10_000);
+    assert!(fullest <= 3_500, "10,000 over the 4 s that ±20 % of 10 s gives, not at once: {fullest} in one second");
 }

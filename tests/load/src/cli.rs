@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
+/// The `--json` that names no file.
+pub(crate) const STANDARD_OUTPUT: &str = "-";
+
 /// Measures howk beside bare loops that do the same I/O, in one run, on 127.0.0.1 only.
 ///
 /// Build it with `--release`. Figures are CPU time of this process; receivers and generators run as children.
 ///
 /// Exit codes: 0 the run is complete, whether or not its aims are met (they are printed); 1 a run failed or webhooks
-/// are missing; 2 bad usage; 3 with --strict, an aim is missed.
+/// are missing; 2 bad usage; 3 an aim is missed, with --strict or in `storm`.
 #[derive(Debug, Parser)]
 #[command(name = "howk-load", version)]
 pub(crate) struct Cli {
@@ -18,8 +21,8 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Also write the results to this file, as JSON.
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Also write the results to this file, as JSON; without a file, print JSON in place of the table.
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, default_missing_value = STANDARD_OUTPUT)]
     pub(crate) json: Option<PathBuf>,
 
     /// Exit with 3 when an aim is missed.
@@ -44,6 +47,8 @@ pub(crate) enum Command {
     Functions(FunctionsOptions),
     /// What a deployment costs a month: nothing is run, a price file and measured figures are multiplied.
     Cost(CostOptions),
+    /// Retry storms, simulated on howk's own decisions: what comes back at once after a cooldown, by policy.
+    Storm(StormOptions),
     /// The receiver of a measurement; started by the others.
     #[command(hide = true)]
     Receiver(ReceiverOptions),
@@ -134,6 +139,49 @@ pub(crate) struct CostOptions {
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().map_err(|error| error.to_string())?;
     if number.is_finite() && number > 0.0 { Ok(number) } else { Err("must be more than 0".to_owned()) }
+}
+
+/// Options of `storm`.
+#[derive(Debug, Args)]
+pub(crate) struct StormOptions {
+    /// What is simulated.
+    #[arg(long, value_enum, default_value_t = Scenario::Fleet)]
+    pub(crate) scenario: Scenario,
+
+    /// The seed of every draw; the same seed gives the same output.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// The folder that `storm-SCENARIO.svg` and `storm-SCENARIO.html` are written to.
+    #[arg(long, value_name = "DIR", default_value = "target/storm")]
+    pub(crate) out: PathBuf,
+
+    /// Clients of the fleet, each with one request a second; fewer leave more to chance.
+    #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u32).range(100..=1_000_000))]
+    pub(crate) clients: u32,
+
+    /// What the limiter takes above the steady rate, in percent.
+    #[arg(long, default_value_t = 10.0, value_parser = positive)]
+    pub(crate) headroom: f64,
+
+    /// How long clients send more than the limiter takes, such as 250ms; short beside the 6 s of lockstep's wave.
+    #[arg(long, default_value = "250ms", value_parser = humantime::parse_duration)]
+    pub(crate) incident: Duration,
+
+    /// What clients send during the incident, in times their steady rate; without it, what makes lockstep's surge 14 %.
+    #[arg(long, value_parser = positive)]
+    pub(crate) demand: Option<f64>,
+
+    /// How many cohorts the policy of that name has.
+    #[arg(long, default_value_t = 3, value_parser = value_parser!(u32).range(2..=1_000))]
+    pub(crate) cohorts: u32,
+}
+
+/// What `storm` simulates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scenario {
+    /// Independent clients behind a rate limiter whose cooldown ends, one policy beside the other.
+    Fleet,
 }
 
 /// Options of `functions`.

@@ -1,6 +1,7 @@
 //! Results: an aligned table for people, JSON for programs.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use std::io::Write;
 use std::path::Path;
 
@@ -41,6 +42,17 @@ pub(crate) struct Aim {
 pub(crate) enum Bound {
     AtLeast(f64),
     AtMost(f64),
+    Between(f64, f64),
+}
+
+impl Display for Bound {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtLeast(least) => write!(to, "at least {least}"),
+            Self::AtMost(most) => write!(to, "at most {most}"),
+            Self::Between(least, most) => write!(to, "{least} to {most}"),
+        }
+    }
 }
 
 impl Aim {
@@ -48,6 +60,7 @@ impl Aim {
         let met = match bound {
             Bound::AtLeast(least) => value >= least,
             Bound::AtMost(most) => value <= most,
+            Bound::Between(least, most) => (least..=most).contains(&value),
         };
         Self { name: name.into(), value, bound, met }
     }
@@ -90,9 +103,9 @@ impl Report {
         self.row(cells);
     }
 
-    /// Whether any aim is missed.
-    pub(crate) fn missed(&self) -> bool {
-        self.aims.iter().any(|aim| !aim.met)
+    /// The aims that are missed.
+    pub(crate) fn missed(&self) -> impl Iterator<Item = &Aim> {
+        self.aims.iter().filter(|aim| !aim.met)
     }
 
     /// Writes the table and the aims.
@@ -116,14 +129,18 @@ impl Report {
             writeln!(to, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
         }
         for aim in &self.aims {
-            let bound = match aim.bound {
-                Bound::AtLeast(least) => format!("at least {least}"),
-                Bound::AtMost(most) => format!("at most {most}"),
-            };
             let verdict = if aim.met { "met" } else { "missed" };
-            writeln!(to, "\naim {verdict}: {} is {:.2} ({bound})", aim.name, aim.value)?;
+            writeln!(to, "\naim {verdict}: {} is {:.2} ({})", aim.name, aim.value, aim.bound)?;
         }
         Ok(())
+    }
+
+    /// Figures and aims as JSON.
+    ///
+    /// # Errors
+    /// Never: every part of a report has its JSON.
+    pub(crate) fn json(&self) -> anyhow::Result<String> {
+        Ok(serde_json::to_string_pretty(self)?)
     }
 
     /// Saves figures and aims as JSON.
@@ -131,8 +148,7 @@ impl Report {
     /// # Errors
     /// When the file cannot be written.
     pub(crate) fn save(&self, file: &Path) -> anyhow::Result<()> {
-        let json = serde_json::to_string_pretty(self)?;
-        std::fs::write(file, json + "\n").with_context(|| format!("{} cannot be written", file.display()))
+        std::fs::write(file, self.json()? + "\n").with_context(|| format!("{} cannot be written", file.display()))
     }
 }
 
@@ -161,6 +177,6 @@ mod tests {
         let expected = "deliver: a test\n\nside            rate\nhowk           12346\nthe bare loop      7\n\n\
                         aim missed: ratio is 0.50 (at least 0.8)\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
-        assert!(report.missed());
+        assert_eq!(report.missed().map(|aim| aim.name.as_str()).collect::<Vec<_>>(), ["ratio"]);
     }
 }
