@@ -14,6 +14,7 @@ pub mod fault;
 mod groups;
 pub mod keyed_queue;
 pub mod observe;
+pub mod pause;
 pub mod ports;
 pub mod rebuild;
 pub mod release;

@@ -1,6 +1,6 @@
-//! What waits, as Redis keeps it: `<dispatch> ` and the record of `wire::hot::waiting`, compressed with zstd.
+//! A waiting webhook as Redis keeps it: `<dispatch> ` and the record of `wire::hot::waiting`, compressed with zstd.
 //!
-//! The number stands in front so that a script compares dispatches without reading the record.
+//! The number of the dispatch comes first so that a script compares dispatches without reading the record.
 
 use std::cell::RefCell;
 use std::io;
@@ -8,9 +8,9 @@ use std::io;
 use domain::Waiting;
 use zstd::bulk::{Compressor, Decompressor};
 
-/// Larger than any record that the log takes.
+/// Larger than any record that the log takes: its clients allow 64 MiB. It keeps a broken frame from taking all memory.
 const RECORD_BYTES_MAX: usize = 64 << 20;
-/// The fastest level that zstd calls standard: memory matters less than the time of a rebuild.
+/// The fastest of zstd's standard levels: a rebuild packs every waiting webhook, so its time matters more than memory.
 const LEVEL: i32 = 1;
 
 thread_local! {
@@ -34,7 +34,7 @@ pub(crate) fn pack(waiting: &Waiting) -> io::Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// How many bytes it holds when it is unpacked, if they are more: `lua/lease_due.lua` counts them alike.
+/// The bytes of the unpacked record, or those of the packed one if they are more. `lua/lease_due.lua` counts the same way.
 pub(crate) fn unpacked_bytes(packed: &[u8]) -> usize {
     compressed(packed).and_then(Decompressor::upper_bound).unwrap_or_default().max(packed.len())
 }
@@ -44,7 +44,7 @@ fn compressed(packed: &[u8]) -> Option<&[u8]> {
     packed.get(space + 1..)
 }
 
-/// Unpacks a waiting webhook; `None` for what cannot be read, which is as good as lost.
+/// Unpacks a waiting webhook; `None` for a value that cannot be read, which counts as lost.
 pub(crate) fn unpack(packed: &[u8]) -> Option<Waiting> {
     let compressed = compressed(packed)?;
     let capacity = Decompressor::upper_bound(compressed).filter(|bytes| *bytes <= RECORD_BYTES_MAX)?;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_is_lost() {
+    fn a_broken_value_is_none() {
         for packed in
             [&b""[..], b"1", b"1 ", b"1 {}", b"x \x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"]
         {

@@ -1,7 +1,8 @@
 //! Port `recovery` on Redis: the epoch, the rebuild's lock and cursor, the fingerprint.
 //!
-//! Shapes: the epoch is `number completed_at replayed state`, the state `behind` or `whole`, the cursor `phase replayed offsets ends scope begun_at`, both lists
-//! parted by commas and `-` when empty, the scope `all` or `waiting`.
+//! Shapes: the epoch is `number completed_at replayed state`, its state `statuses_pending` or `rebuilt`; the cursor is
+//! `phase replayed offsets ends scope begun_at`, both lists with commas between the numbers and `-` when empty, the scope
+//! `all` or `waiting`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use crate::packed::unpack;
 use crate::scripts::{REBUILD_ADVANCE, REBUILD_COMPLETE, REBUILD_LOCK};
 use crate::store::RedisStore;
 
-/// Entries that a fingerprint asks for at once, about.
+/// Entries that one command of a fingerprint reads, about. Only tests and an operator ask for a fingerprint, so a page may take
+/// Redis some milliseconds.
 const FINGERPRINT_PAGE: usize = 500;
 
 fn list(numbers: &[u64]) -> String {
@@ -39,7 +41,7 @@ fn cursor_line(cursor: &Cursor) -> String {
     format!("{} {} {offsets} {ends} {scope} {}", cursor.phase, cursor.replayed, cursor.begun_at.as_ms())
 }
 
-/// A cursor that cannot be read is as good as lost: the rebuild begins anew.
+/// `None` for a cursor that cannot be read: the rebuild begins anew.
 fn cursor(line: &str) -> Option<Cursor> {
     let mut words = line.split(' ');
     let (phase, replayed) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -58,7 +60,7 @@ fn epoch_line(epoch: &Epoch) -> String {
     format!("{} {} {} {state}", epoch.number, epoch.completed_at.as_ms(), epoch.replayed)
 }
 
-/// A epoch that cannot be read is as good as lost.
+/// `None` for an epoch that cannot be read: the store counts as lost.
 fn epoch_of(line: &str) -> Option<Epoch> {
     let (numbers, state) = line.rsplit_once(' ')?;
     let mut words = numbers.split(' ').map(|word| word.parse().ok());
@@ -71,7 +73,7 @@ fn epoch_of(line: &str) -> Option<Epoch> {
     Some(Epoch { number: next()?, completed_at: Timestamp::from_ms(next()?), replayed: next()?, statuses_pending })
 }
 
-/// What counts of a waiting webhook: which one, which dispatch and attempt, and when.
+/// The part of a waiting webhook that a rebuild restores exactly: its id, dispatch, attempt and due time.
 fn fingerprint_of(waiting: &Waiting) -> u64 {
     let dispatch = &waiting.dispatch;
     let numbers = [dispatch.number, u64::from(dispatch.attempt), waiting.due.as_ms()];
@@ -80,15 +82,15 @@ fn fingerprint_of(waiting: &Waiting) -> u64 {
 }
 
 impl RedisStore {
-    /// The epoch, as part of a trip that somebody else has begun.
+    /// The epoch, as part of a round trip that the caller has counted.
     pub(super) async fn read_epoch(&self) -> Result<Option<Epoch>, Fault> {
         let mut cmd = redis::cmd("GET");
         cmd.arg(self.keys.epoch());
-        let line: Option<String> = self.link.ask("the epoch", &cmd).await?;
+        let line: Option<String> = self.link.send_command("reading the epoch", &cmd).await?;
         Ok(line.as_deref().and_then(epoch_of))
     }
 
-    /// The fingerprint of one hash of what waits. A page may repeat what an earlier one held.
+    /// The fingerprint of one hash of waiting webhooks. A page may repeat entries of an earlier one.
     async fn fingerprint_at(&self, key: String) -> Result<u64, Fault> {
         let (mut found, mut cursor) = (BTreeMap::new(), 0);
         loop {
@@ -103,14 +105,14 @@ impl RedisStore {
         }
     }
 
-    /// Every held list: an endpoint that has one is listed as unhealthy.
+    /// The keys of everything that is held: an endpoint for which webhooks are held is listed as unhealthy.
     async fn held_lists(&self) -> Result<Vec<String>, Fault> {
         let mut cmd = redis::cmd("ZRANGE");
         cmd.arg(self.keys.unhealthy()).arg(0).arg(-1);
-        self.link.trip();
-        let members: Vec<String> = self.link.ask("fingerprint", &cmd).await?;
+        self.link.round_trip();
+        let members: Vec<String> = self.link.send_command("listing unhealthy endpoints", &cmd).await?;
         let hashes: Vec<_> = members.iter().filter_map(|member| EndpointHash::parse(member).ok()).collect();
-        self.link.trip();
+        self.link.round_trip();
         let settings = in_order(hashes.iter().map(|hash| self.settings(hash)).collect()).await?;
         let of_each = hashes.iter().zip(settings);
         let keys = of_each
@@ -122,7 +124,7 @@ impl RedisStore {
 #[async_trait]
 impl Recovery for RedisStore {
     async fn epoch(&self) -> Result<Option<Epoch>, Fault> {
-        self.link.trip();
+        self.link.round_trip();
         self.read_epoch().await
     }
 
@@ -133,7 +135,7 @@ impl Recovery for RedisStore {
         until: Timestamp,
     ) -> Result<Option<(Fence, Cursor)>, Fault> {
         let call = REBUILD_LOCK.on(&[&self.keys.rebuild()]).arg(&holder.0).arg(now.as_ms()).arg(until.as_ms());
-        self.link.trip();
+        self.link.round_trip();
         let reply: Vec<String> = self.link.call(call).await?;
         Ok(match reply.as_slice() {
             [fence, line] => fence.parse().ok().map(|fence| (Fence(fence), cursor(line).unwrap_or_default())),
@@ -143,13 +145,13 @@ impl Recovery for RedisStore {
 
     async fn advance(&self, fence: Fence, cursor: &Cursor) -> Result<bool, Fault> {
         let call = REBUILD_ADVANCE.on(&[&self.keys.rebuild()]).arg(fence.0).arg(cursor_line(cursor));
-        self.link.trip();
+        self.link.round_trip();
         self.link.call(call).await
     }
 
     async fn complete(&self, fence: Fence, epoch: &Epoch) -> Result<bool, Fault> {
         let call = REBUILD_COMPLETE.on(&[&self.keys.rebuild(), &self.keys.epoch()]);
-        self.link.trip();
+        self.link.round_trip();
         self.link.call(call.arg(fence.0).arg(epoch_line(epoch))).await
     }
 
@@ -166,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_back_and_broken_ones_are_lost() {
+    fn lines_are_read_as_they_were_written_and_broken_ones_are_none() {
         let begun_at = Timestamp::from_ms(4);
         let far = Cursor {
             phase: 1,
