@@ -9,6 +9,7 @@ use testkit::contract::Store;
 use testkit::generate::fresh_number;
 
 mod iam;
+mod library;
 mod losses;
 mod moves;
 mod nodes;

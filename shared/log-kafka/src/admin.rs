@@ -14,17 +14,17 @@ use rdkafka::admin::{
 };
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
-use crate::ask::{Asking, number};
 use crate::client::{self, Reports};
 use crate::config::{Auth, KafkaConfig};
 use crate::fault;
+use crate::query::{Queries, number};
 use crate::topics::TopicSpec;
 
-/// The setting that decides what becomes of old records. MSK Serverless takes it only when a topic is made.
+/// The setting that decides whether old records are deleted or compacted. MSK Serverless takes it only when a topic is made.
 const CLEANUP: &str = "cleanup.policy";
 /// The setting that bounds a batch.
 const RECORD_BYTES: &str = "max.message.bytes";
-/// Between two looks at whether new topics are known everywhere.
+/// The pause between two queries whether a new topic is known. A broker takes some ten milliseconds.
 const PAUSE: Duration = Duration::from_millis(20);
 /// As many replicas as the brokers' default says.
 const REPLICAS_BY_DEFAULT: i32 = -1;
@@ -32,7 +32,7 @@ const REPLICAS_BY_DEFAULT: i32 = -1;
 /// Makes the topics that are missing, and waits until their partitions are known. Those that exist are left as they are.
 ///
 /// # Errors
-/// A [`Fault`] when one cannot be made; the others may have been. Asking again is safe.
+/// A [`Fault`] when one cannot be made; the others may have been. Calling it again is safe.
 pub async fn create_topics(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<(), Fault> {
     let admin = admin(config)?;
     let topics: Vec<_> = specs.iter().map(new_topic).collect();
@@ -52,7 +52,7 @@ pub async fn create_topics(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<
 /// Checks that every topic exists, has the cleanup policy that howk relies on, and takes records as large as it must.
 ///
 /// # Errors
-/// A permanent [`Fault`] that lists every mistake; another one when Kafka cannot be asked.
+/// A permanent [`Fault`] that lists every mistake, another kind when Kafka does not answer.
 pub async fn verify_topics(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<(), Fault> {
     let admin = admin(config)?;
     let asked: Vec<_> = specs.iter().map(|spec| ResourceSpecifier::Topic(&spec.name)).collect();
@@ -108,10 +108,10 @@ fn new_topic(spec: &TopicSpec) -> NewTopic<'_> {
 
 /// A topic that was made a moment ago is not known to every broker at once.
 async fn wait_until_known(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<(), Fault> {
-    let asking = Arc::new(Asking::new(Arc::new(config.clone()), Topic::Pending));
+    let queries = Arc::new(Queries::new(Arc::new(config.clone()), Topic::Pending));
     let known = async {
         for spec in specs {
-            while !is_known(&asking, spec.name.clone()).await {
+            while !is_known(&queries, spec.name.clone()).await {
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -120,8 +120,8 @@ async fn wait_until_known(config: &KafkaConfig, specs: &[TopicSpec]) -> Result<(
     bounded.map_err(|error| Fault::caused(FaultKind::Transient, "the new topics are not known yet", error))
 }
 
-async fn is_known(asking: &Arc<Asking>, topic: String) -> bool {
-    asking.ask(move |asker| asker.extents(&topic)).await.is_ok_and(|extents| !extents.is_empty())
+async fn is_known(queries: &Arc<Queries>, topic: String) -> bool {
+    queries.query(move |client| client.extents(&topic)).await.is_ok_and(|extents| !extents.is_empty())
 }
 
 fn is_of(found: &ConfigResource, name: &str) -> bool {
@@ -136,7 +136,7 @@ fn settings_of(found: &ConfigResource) -> BTreeMap<&str, &str> {
 /// What is wrong with a topic. What an operator may tune, such as its retention, is not.
 fn mistakes_of(spec: &TopicSpec, found: &BTreeMap<&str, &str>) -> Vec<String> {
     if found.is_empty() {
-        // The client passes no reason on.
+        // The client does not pass the reason on.
         return vec![format!("{} does not exist, or its settings may not be read", spec.name)];
     }
     let mut mistakes = Vec::new();

@@ -1,4 +1,4 @@
-//! Settings that librdkafka's clients are built from, and the context that each of them reports to.
+//! The settings of librdkafka's clients, and the context that each of them reports to.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
-use crate::brokers::{self, Brokers};
 use crate::config::{Auth, KafkaConfig};
 use crate::fault;
+use crate::statistics::{self, Brokers, Statistics};
 use crate::tokens::Tokens;
 use crate::traffic::Meter;
 
 /// Above the largest `max.message.bytes` of any topic, so that the topic decides. The client counts before compression.
 const RECORD_BYTES_MAX: u32 = 64 << 20;
-/// How often a group's coordinator is looked for. A client that is no member does not notice otherwise that it was away,
-/// and its own ten minutes are long.
+/// How often a client looks for the coordinator of its group. A client that is no member does not notice otherwise that the
+/// coordinator was away, and the library's default of ten minutes is longer than any outage should be felt.
 const COORDINATOR_QUERY_MS: &str = "5000";
-/// Events that are served at once.
+/// Times that an idle consumer is polled for its reports. They are few: log lines, errors, and a token that is about to end.
 const EVENTS_MAX: u32 = 32;
-/// One wait for an event.
+/// One wait for an event: short, so that a client that is to go goes soon.
 const TICK: Duration = Duration::from_millis(100);
-/// One wait for the first token, which ends no earlier when the token has come.
+/// One wait for the first token. Each wait takes all of its time even when the token has come, so it is short.
 const TOKEN_TICK: Duration = Duration::from_millis(5);
 
-/// What every client needs.
+/// The settings of every client.
 fn base(config: &KafkaConfig) -> ClientConfig {
     let mut base = ClientConfig::new();
     base.set_log_level(RDKafkaLogLevel::Warning)
@@ -41,12 +41,12 @@ fn base(config: &KafkaConfig) -> ClientConfig {
         .set("socket.timeout.ms", ms(config.request_timeout))
         .set("reconnect.backoff.ms", "50")
         .set("reconnect.backoff.max.ms", "1000")
-        // The client's own five minutes are long for finding out who leads after an outage.
+        // The library's default of five minutes is long for finding the new leader of a partition after an outage.
         .set("topic.metadata.refresh.interval.ms", "30000")
         .set("message.max.bytes", RECORD_BYTES_MAX.to_string())
         .set("receive.message.max.bytes", (RECORD_BYTES_MAX * 2).to_string());
     if let Some(traffic) = &config.traffic {
-        base.set("statistics.interval.ms", ms(traffic.every));
+        base.set("statistics.interval.ms", ms(traffic.interval));
     }
     sign_in(config, &mut base);
     base
@@ -74,7 +74,7 @@ fn sign_in(config: &KafkaConfig, client: &mut ClientConfig) {
         }
     }
     if security.tls {
-        // The client's own OpenSSL knows no certificates of the system's: it has to look for them.
+        // The OpenSSL that is built into the client has no default place for certificates: it has to look for the system's.
         client.set("ssl.ca.location", security.ca_file.as_deref().unwrap_or("probe"));
     }
 }
@@ -84,7 +84,8 @@ pub(crate) fn admin(config: &KafkaConfig) -> ClientConfig {
     base(config)
 }
 
-/// For the producer: it places keys as Java's clients do, and no retry of its own doubles or reorders a record.
+/// For the producer: it assigns keys to partitions as Java's clients do, and its own retries neither double nor reorder a
+/// record.
 pub(crate) fn producer(config: &KafkaConfig, linger: Duration) -> ClientConfig {
     let producer = &config.producer;
     let mut client = base(config);
@@ -100,7 +101,7 @@ pub(crate) fn producer(config: &KafkaConfig, linger: Duration) -> ClientConfig {
     client
 }
 
-/// For a consumer that is told what to read. It never joins its group.
+/// For a consumer whose partitions are assigned by its caller. It never joins its group.
 pub(crate) fn reader(config: &KafkaConfig) -> ClientConfig {
     let mut client = consumer(config, &group(config, Topic::Pending));
     client.set("enable.partition.eof", "true").set("fetch.wait.max.ms", "10").set("fetch.error.backoff.ms", "100");
@@ -119,13 +120,13 @@ pub(crate) fn member(config: &KafkaConfig, topic: Topic) -> ClientConfig {
         .set("fetch.min.bytes", config.consumer.fetch_bytes_min.to_string())
         .set("fetch.wait.max.ms", ms(config.consumer.fetch_wait));
     if config.traffic.is_none() {
-        client.set("statistics.interval.ms", ms(brokers::TOLD_EVERY));
+        client.set("statistics.interval.ms", ms(statistics::REPORT_INTERVAL));
     }
     client
 }
 
-/// For a client that asks about the group of a topic without being in it.
-pub(crate) fn asker(config: &KafkaConfig, topic: Topic) -> ClientConfig {
+/// For a client that queries the group of a topic without being a member.
+pub(crate) fn query(config: &KafkaConfig, topic: Topic) -> ClientConfig {
     let mut client = base(config);
     client
         .set("group.id", group(config, topic))
@@ -159,20 +160,20 @@ fn ms(duration: Duration) -> String {
     duration.as_millis().max(1).to_string()
 }
 
-/// Why the brokers are not reached, in the client's words: it keeps trying, and its calls only say that nobody answered.
+/// The last errors that a client reported, in its words. Its calls only fail with a timeout, since it keeps trying to connect.
 #[derive(Debug, Default)]
-pub(crate) struct Trouble {
-    /// Why they refuse us.
+pub(crate) struct LastErrors {
+    /// Why a broker refuses the client.
     pub(crate) refusal: Option<String>,
     /// Why a broker does not answer.
     pub(crate) silence: Option<String>,
 }
 
-/// Takes a client's reports: its log goes to ours, and tokens come from their source.
+/// Receives a client's reports: its log goes to the log of the process, and its tokens come from their source.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
     pub(crate) tokens: Tokens,
-    trouble: Mutex<Trouble>,
+    last_errors: Mutex<LastErrors>,
     brokers: Brokers,
     meter: Option<Meter>,
 }
@@ -182,14 +183,18 @@ impl Reports {
         Self { tokens: Tokens::new(config), meter: config.traffic.as_ref().map(Meter::new), ..Self::default() }
     }
 
-    /// Whether the client looks for no broker any more.
-    pub(crate) fn is_cut_off(&self) -> bool {
+    /// Whether the client has forgotten all brokers and looks for none any more.
+    pub(crate) fn has_forgotten_brokers(&self) -> bool {
         self.brokers.are_forgotten()
     }
 
-    /// What came between us and the brokers last.
-    pub(crate) fn take_trouble(&self) -> Trouble {
-        std::mem::take(&mut self.trouble.lock())
+    pub(crate) fn observe(&self, statistics: &Statistics) {
+        self.brokers.observe_parsed(statistics);
+        self.meter.iter().for_each(|meter| meter.observe(statistics));
+    }
+
+    fn take_last_errors(&self) -> LastErrors {
+        std::mem::take(&mut self.last_errors.lock())
     }
 }
 
@@ -207,17 +212,16 @@ impl ClientContext for Reports {
         }
     }
 
-    fn stats_raw(&self, statistics: &[u8]) {
-        self.brokers.tell(statistics);
-        self.meter.iter().for_each(|meter| meter.tell(statistics));
+    fn stats_raw(&self, text: &[u8]) {
+        Statistics::parse(text).iter().for_each(|statistics| self.observe(statistics));
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "Kafka client");
         if fault::is_refusal(&error) {
-            self.trouble.lock().refusal = Some(reason.to_owned());
+            self.last_errors.lock().refusal = Some(reason.to_owned());
         } else if error.rdkafka_error_code() != Some(RDKafkaErrorCode::AllBrokersDown) {
-            self.trouble.lock().silence = Some(reason.to_owned());
+            self.last_errors.lock().silence = Some(reason.to_owned());
         }
     }
 
@@ -228,7 +232,7 @@ impl ClientContext for Reports {
 
 impl ConsumerContext for Reports {}
 
-/// Builds a consumer that only asks or reads, and signs it in; blocks for as long as that takes.
+/// Builds a consumer that only queries or reads, and waits for its first token; blocks for as long as that takes.
 pub(crate) fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<BaseConsumer<Reports>, Fault> {
     let consumer: BaseConsumer<Reports> = client
         .create_with_context(Reports::new(config))
@@ -246,18 +250,18 @@ pub(crate) fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<BaseC
     Ok(consumer)
 }
 
-/// Serves what a consumer without an assignment has to report, an ending token included. The client does not tell a report
-/// that was served from none, so it is asked a few times.
+/// Serves the reports of a consumer without an assignment, a token that is about to end included. `poll` does not say whether
+/// it served a report, so it is called a few times.
 pub(crate) fn serve(consumer: &BaseConsumer<Reports>) {
     for _ in 0..EVENTS_MAX {
         drop(consumer.poll(Duration::ZERO));
     }
 }
 
-/// Why the brokers do not serve a consumer: waits a moment for that report.
-pub(crate) fn trouble(consumer: &BaseConsumer<Reports>) -> Trouble {
+/// The errors that a consumer reported last; waits a moment for reports that are due.
+pub(crate) fn last_errors(consumer: &BaseConsumer<Reports>) -> LastErrors {
     while consumer.poll(TICK).is_some() {}
-    consumer.context().take_trouble()
+    consumer.context().take_last_errors()
 }
 
 /// Drops clients on a thread of its own: dropping one waits for its threads.
@@ -266,21 +270,20 @@ pub(crate) fn drop_aside<T: Send + 'static>(clients: T) {
     drop(std::thread::Builder::new().name("kafka-drop".to_owned()).spawn(move || drop(clients)));
 }
 
-/// Lets a consumer go that was replaced, on a thread of its own: dropping one waits for its threads.
+/// Drops a consumer that was replaced, on a thread of its own: dropping one waits for its threads.
 ///
-/// A commit that is under way keeps it, for ever when the answer never comes. Somebody has to poll it until then, or the
-/// reports that it makes every few seconds would pile up in it. Such a thread holds this one client, whose queues poll
-/// keeps empty, and there is one for each client that was replaced: those are seconds apart, and most go within the
-/// bounds of their requests.
+/// A commit that is under way keeps the consumer, for ever when its answer never comes. The thread polls the consumer until
+/// then, because the reports that it makes every few seconds would otherwise pile up in its queue. There is one thread for
+/// each consumer that was replaced; those are seconds apart, and most end within the timeouts of their requests.
 pub fn retire<C: ConsumerContext + 'static>(consumer: Arc<BaseConsumer<C>>) {
     let retiring = move || {
-        // Polled as it is, a member would keep the partitions that it had.
+        // A member that is polled without this would keep its partitions.
         consumer.unsubscribe();
         while Arc::strong_count(&consumer) > 1 {
             drop(consumer.poll(TICK));
         }
     };
-    // Without a thread it goes when its commit is answered.
+    // Without a thread the consumer is dropped when its commit is answered.
     drop(std::thread::Builder::new().name("kafka-retire".to_owned()).spawn(retiring));
 }
 
@@ -291,33 +294,33 @@ mod tests {
     use super::*;
 
     /// Longer than any report takes.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
-    /// Passes on that the client told how it is.
-    struct Told(Mutex<mpsc::Sender<()>>);
+    /// Passes on that the client reported its statistics.
+    struct Reported(Mutex<mpsc::Sender<()>>);
 
-    impl ClientContext for Told {
+    impl ClientContext for Reported {
         fn stats_raw(&self, _: &[u8]) {
             self.0.lock().send(()).ok();
         }
     }
 
-    impl ConsumerContext for Told {}
+    impl ConsumerContext for Reported {}
 
     #[test]
     fn a_consumer_that_was_replaced_is_served_while_a_commit_keeps_it_and_goes_then() {
-        let (told, reports) = mpsc::channel();
+        let (reporter, reports) = mpsc::channel();
         let mut client = ClientConfig::new();
         client.set("bootstrap.servers", "127.0.0.1:9").set("statistics.interval.ms", "10");
-        let consumer: BaseConsumer<Told> = client.create_with_context(Told(Mutex::new(told))).unwrap();
+        let consumer: BaseConsumer<Reported> = client.create_with_context(Reported(Mutex::new(reporter))).unwrap();
         let consumer = Arc::new(consumer);
         let committing = Arc::clone(&consumer);
         retire(consumer);
         for number in 0..3 {
-            assert_eq!(reports.recv_timeout(PATIENCE), Ok(()), "report {number} is not taken out");
+            assert_eq!(reports.recv_timeout(TIMEOUT), Ok(()), "report {number} is not taken out");
         }
         drop(committing);
-        while reports.recv_timeout(PATIENCE) == Ok(()) {}
-        assert_eq!(reports.recv_timeout(PATIENCE), Err(mpsc::RecvTimeoutError::Disconnected), "the client stays");
+        while reports.recv_timeout(TIMEOUT) == Ok(()) {}
+        assert_eq!(reports.recv_timeout(TIMEOUT), Err(mpsc::RecvTimeoutError::Disconnected), "the client stays");
     }
 }

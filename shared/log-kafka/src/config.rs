@@ -1,4 +1,4 @@
-//! What the clients are built from. The roots fill it from the settings; it reads no environment.
+//! The configuration of the clients. The roots fill it from the settings; nothing here reads the environment.
 
 use std::error::Error;
 use std::fmt;
@@ -25,11 +25,11 @@ pub struct KafkaConfig {
     pub producer: ProducerConfig,
     /// Reading.
     pub consumer: ConsumerConfig,
-    /// How long any one question to the cluster may take.
+    /// How long any single request to the cluster may take.
     pub request_timeout: Duration,
-    /// How long signing in may take, and reaching a broker at the start; never longer than `request_timeout`.
+    /// How long signing in and the first connection to a broker may take; never longer than `request_timeout`.
     pub reach_timeout: Duration,
-    /// What counts the traffic, if anything does.
+    /// Counts the traffic, if there is one.
     pub traffic: Option<TrafficCounter>,
 }
 
@@ -89,12 +89,12 @@ pub struct Scram {
     pub password: Secret,
 }
 
-/// What proves who we are, for a while.
+/// A token that a client signs in with.
 #[derive(Clone)]
 pub struct Token {
     /// The text.
     pub value: Secret,
-    /// Whose it is.
+    /// The name of the identity.
     pub principal: String,
     /// When it ends.
     pub expires_at: Timestamp,
@@ -102,12 +102,12 @@ pub struct Token {
 
 /// Makes tokens.
 ///
-/// Contract: it is called from threads of the Kafka client, and may block; never for longer than it takes to ask once.
+/// Contract: it is called from threads of the Kafka client and may block, never for longer than one request takes.
 pub trait TokenSource: Send + Sync {
-    /// A token that lives at least a minute longer.
+    /// A token that is valid for at least another minute.
     ///
     /// # Errors
-    /// Why there is none; the client asks again after a pause.
+    /// Why there is none. The client calls again after a pause.
     fn token(&self) -> Result<Token, Box<dyn Error>>;
 
     /// Whether a token that ends at this time has ended, by the wall clock.
@@ -131,7 +131,7 @@ impl fmt::Debug for Token {
 pub struct GroupConfig {
     /// The group of the fast lane; the slow lane's is this with `-slow` behind it.
     pub name: String,
-    /// Without a heartbeat for this long a member is taken for dead.
+    /// A member without a heartbeat for this long is removed from the group.
     pub session_timeout: Duration,
     /// How often a heartbeat is sent; shorter than the session timeout.
     pub heartbeat_interval: Duration,
@@ -153,16 +153,16 @@ impl Default for GroupConfig {
 /// How records are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProducerConfig {
-    /// How long a batch may wait for more records, where somebody waits for what is published. 0 s..=5 s.
+    /// How long a batch may wait for more records when a caller waits for the publish. 0 s..=5 s.
     pub linger: Duration,
-    /// The same for what deliveries leave behind: results, snapshots, tombstones, dead letters. Nobody waits for them, and
-    /// a request to a broker costs both sides more than a record does. Never shorter than `linger`.
+    /// The same for the records of deliveries: results, snapshots, tombstones, dead letters. No caller waits for them, and a
+    /// request to a broker costs both sides more than a record does. Never shorter than `linger`.
     pub linger_behind: Duration,
     /// The largest batch for one partition, in bytes; a larger record goes alone.
     pub batch_bytes_max: u32,
     /// The codec of batches.
     pub compression: Compression,
-    /// How long a record may wait for its acknowledgement; below the caller's timeout. A publish that finds its producer
+    /// How long a record may wait for its acknowledgement; shorter than the caller's timeout. A publish that finds its producer
     /// stale may take twice as long.
     pub timeout: Duration,
     /// A producer that was not used for this long, by the wall clock, is replaced before it is used. Below the brokers'
@@ -218,13 +218,13 @@ impl Compression {
 /// How records are fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsumerConfig {
-    /// How many bytes a fetch waits for.
+    /// The bytes that a fetch waits for.
     pub fetch_bytes_min: u32,
     /// How long a fetch waits for them. Records that come are answered at once, so a longer wait delays nothing and
     /// spares the brokers: at 5 ms one idle member keeps a fifth of a core busy, at 100 ms a fortieth. A partition that
     /// a member gets may wait this long for its first fetch.
     pub fetch_wait: Duration,
-    /// Bytes that a client may hold before they are asked for; one record more may be held.
+    /// Bytes that a client may hold before its caller takes them; one record may go beyond.
     pub queue_bytes_max: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What kind of fault an error of the Kafka client is.
+//! Errors of the Kafka client as faults.
 
 use delivery::{Fault, FaultKind};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
@@ -8,9 +8,9 @@ pub(crate) fn of(context: impl Into<String>, error: KafkaError) -> Fault {
     Fault::caused(kind(&error), context, error)
 }
 
-/// Our own blocking task was not run: the runtime is ending.
+/// The fault of a blocking task that was not run, because the runtime is ending.
 pub(crate) fn of_runtime(error: tokio::task::JoinError) -> Fault {
-    Fault::caused(FaultKind::Transient, "the question to Kafka was not asked", error)
+    Fault::caused(FaultKind::Transient, "the request to Kafka was not made", error)
 }
 
 /// The kind of fault that an error is.
@@ -23,7 +23,7 @@ pub(crate) fn kind(error: &KafkaError) -> FaultKind {
     }
 }
 
-/// Whether brokers are there, but do not take us as we come: by who we are, or by whom we trust.
+/// Whether a broker was reached and the sign-in or its certificate failed.
 pub(crate) fn is_refusal(error: &KafkaError) -> bool {
     let code = error.rdkafka_error_code();
     matches!(code, Some(Code::Authentication | Code::SaslAuthenticationFailed | Code::SSL))

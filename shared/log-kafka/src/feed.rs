@@ -1,10 +1,10 @@
 //! Port `feed` on Kafka: one member of a consumer group.
 //!
-//! A thread of its own polls the client, whether records are asked for or not: so the member answers its group while
-//! its caller is busy, a new member never waits for a busy one, and records of a partition that changed hands are taken
-//! out before anybody sees them (X11). What is read and not asked for is bounded; when that is full for a while the
-//! partitions pause. Commits are the caller's alone; several at once share one request, and requests keep their distance:
-//! what is committed a moment later may at most come again.
+//! A thread of its own polls the client, whether the caller wants records or not: so the member answers its group while its
+//! caller is busy, a new member never waits for a busy one, and records of a partition that another member was assigned are
+//! removed before the caller gets them (X11). Records that were read and not taken are bounded; when the bound is reached
+//! for a while, the partitions pause. Only the caller commits. Concurrent commits share one request, and there is a distance
+//! between requests: records whose commit waits a moment are at most redelivered.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,21 +20,22 @@ use rdkafka::consumer::Consumer;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use tokio::time::{Interval, MissedTickBehavior};
 
-use crate::ask::number;
 use crate::commit::commit;
 use crate::config::KafkaConfig;
 use crate::fault;
 use crate::feed::membership::Membership;
 use crate::feed::pump::Pump;
+use crate::query::number;
 
 mod inbox;
 mod membership;
 mod pump;
-mod standstill;
 
-/// From one request to commit to the next one, at least.
+/// The least time between two commit requests. A broker writes each commit to a topic, and twenty a second and member is
+/// little; records of 50 ms are few to be redelivered.
 const COMMIT_EVERY: Duration = Duration::from_millis(50);
-/// How long a feed that is dropped waits for its member to leave the group.
+/// How long a feed that is dropped waits for its member to leave the group: leaving is one request, and a member that does not
+/// leave is removed after its session timeout anyway.
 const LEAVE_MAX: Duration = Duration::from_secs(5);
 
 /// A member of a topic's consumer group. It leaves when it is dropped, which waits for that, 5 s at most.
@@ -45,11 +46,11 @@ pub struct KafkaFeed {
     ended: parking_lot::Mutex<mpsc::Receiver<()>>,
 }
 
-/// What is to be committed.
+/// The offsets to commit.
 #[derive(Default)]
 struct Commits {
     wanted: parking_lot::Mutex<BTreeMap<u32, u64>>,
-    /// Held by the one request under way; it says when the next one may go out.
+    /// Held by the request under way; the interval says when the next one may be sent.
     turn: tokio::sync::Mutex<Option<Interval>>,
 }
 
@@ -69,7 +70,7 @@ impl KafkaFeed {
         let thread = std::thread::Builder::new().name("kafka-feed".to_owned());
         let running = thread.spawn(move || {
             pump.run();
-            // Nobody listens once the feed has waited long enough.
+            // There is no receiver any more when the feed has waited long enough.
             drop(end);
         });
         running.map_err(|error| Fault::caused(FaultKind::Transient, "no thread to read with", error))?;
@@ -84,7 +85,7 @@ impl Feed for KafkaFeed {
         self.membership.inbox.next(max).await
     }
 
-    /// A partition that another member has by now is passed over: what was handed out of it is handed out there again.
+    /// A partition that another member has by now is skipped: its records are redelivered to that member.
     async fn commit(&self, position: Position) -> Result<(), Fault> {
         self.commits.want(position.partition, position.offset);
         let mut turn = self.commits.turn.lock().await;
@@ -116,8 +117,8 @@ impl Commits {
         self.wanted.lock().get(&position.partition).is_some_and(|wanted| *wanted >= position.offset)
     }
 
-    /// Commits everything that is wanted; what fails stays wanted, so that whoever waits for it tries again.
-    /// A client that has lost its brokers may never answer: it is replaced, and whoever waited for it asks the next one.
+    /// Commits every wanted offset. Offsets whose commit fails stay wanted, so that the callers that wait for them try again.
+    /// A client that has lost its brokers may never answer: it is replaced, and the callers try again with the next one.
     async fn flush(&self, membership: &Membership) -> Result<(), Fault> {
         let topic = membership.topic_name();
         let failed = |error| fault::of(format!("nothing was committed of {topic}"), error);
@@ -138,7 +139,7 @@ impl Commits {
         Ok(())
     }
 
-    /// Wants no more what was committed, or is another member's to commit.
+    /// Removes offsets that were committed, or that another member has to commit.
     fn forget(&self, done: &BTreeMap<u32, u64>) {
         self.wanted.lock().retain(|partition, wanted| done.get(partition).is_none_or(|done| *wanted > *done));
     }
@@ -149,7 +150,10 @@ impl Drop for KafkaFeed {
         self.stop.store(true, Ordering::Relaxed);
         self.membership.inbox.close();
         if self.ended.get_mut().recv_timeout(LEAVE_MAX) == Err(mpsc::RecvTimeoutError::Timeout) {
-            tracing::warn!(topic = self.membership.topic_name(), "the member is slow to leave its consumer group");
+            tracing::warn!(
+                topic = self.membership.topic_name(),
+                "the member did not leave its consumer group in time"
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Tokens for MSK's IAM sign-in, signed with the AWS identity of the process.
 //!
-//! The client asks for a token on threads of its own, and signing is asynchronous: each token is signed on a thread with
-//! a runtime of its own, so no thread of the program's runtime ever waits for it. Every client shares the token while it
-//! is young; it ends with the credentials that signed it, if they end first.
+//! The client requests a token on threads of its own, and signing is asynchronous: each token is signed on a thread with a
+//! runtime of its own, so no thread of the process' runtime ever waits for it. All clients share a token while it is young.
+//! A token ends with the credentials that signed it, if they end first.
 
 use std::error::Error;
 use std::sync::{Arc, mpsc};
@@ -12,15 +12,17 @@ use aws_config::{BehaviorVersion, Region};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
 use aws_msk_iam_sasl_signer::generate_auth_token_from_credentials_provider as sign;
+use delivery::fault;
 use delivery::ports::time::Clock;
 use domain::{Secret, Timestamp};
 use thiserror::Error;
 
 use crate::config::{Token, TokenSource};
 
-/// Signing, and asking for credentials before it, may take this long.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// A token that lives longer than this is used again. The client asks again when a fifth of its 15 minutes is left.
+/// How long fetching credentials and signing may take: as long as any other request to the cluster by default.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// A token that is valid for longer than this is used again. The client requests a new one when a fifth of its 15 minutes is
+/// left, so a shared token must have more than that.
 const YOUNG: Duration = Duration::from_mins(5);
 
 /// Signs tokens with an AWS identity.
@@ -43,7 +45,7 @@ impl std::fmt::Debug for IamTokens {
 enum NoToken {
     #[error("no AWS region is set")]
     Region,
-    #[error("the AWS credentials do not say who they are")]
+    #[error("the AWS settings name no credentials")]
     Provider,
     #[error("no AWS credentials: {0}")]
     Credentials(String),
@@ -51,7 +53,7 @@ enum NoToken {
     Signing(String),
     #[error("no thread to sign on: {0}")]
     Thread(std::io::Error),
-    #[error("signing took more than {} s", PATIENCE.as_secs())]
+    #[error("signing took more than {} s", TIMEOUT.as_secs())]
     TimedOut,
 }
 
@@ -73,11 +75,11 @@ impl IamTokens {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let token =
                 runtime.map_err(NoToken::Thread).and_then(|runtime| runtime.block_on(signed(region, provider)));
-            // Nobody listens once timeout has ended.
+            // There is no receiver any more when the timeout has passed.
             drop(answer.send(token));
         };
         std::thread::Builder::new().name("kafka-iam".to_owned()).spawn(signing).map_err(NoToken::Thread)?;
-        answered.recv_timeout(PATIENCE).map_err(|_| NoToken::TimedOut)?
+        answered.recv_timeout(TIMEOUT).map_err(|_| NoToken::TimedOut)?
     }
 }
 
@@ -100,16 +102,17 @@ impl TokenSource for IamTokens {
 
 async fn signed(region: Option<String>, provider: Option<SharedCredentialsProvider>) -> Result<Token, NoToken> {
     let (region, provider) = identity(region, provider).await?;
-    let credentials = provider.provide_credentials().await.map_err(|error| NoToken::Credentials(chain(&error)))?;
+    let credentials =
+        provider.provide_credentials().await.map_err(|error| NoToken::Credentials(fault::chain(&error)))?;
     let credentials_end = end_of(&credentials);
     let signed = sign(region, SharedCredentialsProvider::new(credentials)).await;
-    let (value, ends_ms) = signed.map_err(|error| NoToken::Signing(chain(&error)))?;
+    let (value, ends_ms) = signed.map_err(|error| NoToken::Signing(fault::chain(&error)))?;
     let token_end = Timestamp::from_ms(u64::try_from(ends_ms).unwrap_or_default());
     let expires_at = credentials_end.map_or(token_end, |end| end.min(token_end));
     Ok(Token { value: Secret::new(value), principal: "howk".to_owned(), expires_at })
 }
 
-/// What is not given is as the AWS settings of the process say.
+/// A missing region or provider is taken from the AWS settings of the process.
 async fn identity(
     region: Option<String>,
     provider: Option<SharedCredentialsProvider>,
@@ -130,10 +133,4 @@ async fn identity(
 fn end_of(credentials: &Credentials) -> Option<Timestamp> {
     let since_epoch = credentials.expiry()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     Some(Timestamp::from_ms(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX)))
-}
-
-/// The client passes a token's error on as one text.
-fn chain(error: &dyn Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -9,25 +9,25 @@ use delivery::ports::time::Clock;
 use domain::{Position, Record, Topic};
 use tokio::sync::OnceCell;
 
-use crate::ask::{Asker, Asking};
 use crate::config::KafkaConfig;
 use crate::feed::KafkaFeed;
 use crate::producer::Producer;
+use crate::query::{Queries, QueryClient};
 use crate::reader::Readers;
 
 /// The log on a Kafka cluster.
 pub struct KafkaLog {
     config: Arc<KafkaConfig>,
     clock: Arc<dyn Clock>,
-    /// Publishes what somebody waits for.
+    /// Publishes records that a caller waits for.
     producer: Producer,
-    /// Publishes what deliveries leave behind.
-    producer_behind: OnceCell<Producer>,
+    /// Publishes the results, snapshots, tombstones and dead letters of deliveries.
+    results_producer: OnceCell<Producer>,
     readers: Arc<Readers>,
-    /// Of the fast lane's group.
-    asking: Arc<Asking>,
-    /// Of the slow lane's group.
-    asking_slow: Arc<Asking>,
+    /// About the fast lane's group.
+    queries: Arc<Queries>,
+    /// About the slow lane's group.
+    slow_queries: Arc<Queries>,
 }
 
 impl std::fmt::Debug for KafkaLog {
@@ -37,23 +37,23 @@ impl std::fmt::Debug for KafkaLog {
 }
 
 impl KafkaLog {
-    /// Builds the clients and reaches a broker. It neither makes nor checks topics.
+    /// Builds the clients and connects to a broker. It neither makes nor checks topics.
     ///
     /// # Errors
     /// A [`Fault`]: permanent when the settings cannot work, transient when no broker answers.
     pub async fn connect(config: KafkaConfig, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
         let config = Arc::new(config);
         let producer = Producer::new(&config, config.producer.linger, Arc::clone(&clock))?;
-        let [asking, asking_slow] =
-            [Topic::Pending, Topic::Slow].map(|topic| Arc::new(Asking::new(Arc::clone(&config), topic)));
-        asking.ask(Asker::reach).await?;
+        let [queries, slow_queries] =
+            [Topic::Pending, Topic::Slow].map(|topic| Arc::new(Queries::new(Arc::clone(&config), topic)));
+        queries.query(QueryClient::reach).await?;
         let readers = Readers::new(&config, &clock);
-        Ok(Self { config, clock, producer, producer_behind: OnceCell::new(), readers, asking, asking_slow })
+        Ok(Self { config, clock, producer, results_producer: OnceCell::new(), readers, queries, slow_queries })
     }
 
     /// Joins the consumer group of a lane's topic. The member leaves when the feed is dropped.
     ///
-    /// A group that never committed begins with the oldest record (X4).
+    /// A group without a committed offset begins with the oldest record (X4).
     ///
     /// # Errors
     /// A [`Fault`] when the client cannot be built.
@@ -63,12 +63,12 @@ impl KafkaLog {
 
     /// The producer of records that are published together.
     async fn producer_of(&self, records: &[Record]) -> Result<&Producer, Fault> {
-        if !records.iter().all(|record| is_left_behind(record.topic())) {
+        if !records.iter().all(|record| is_of_deliveries(record.topic())) {
             return Ok(&self.producer);
         }
         let linger = self.config.producer.linger_behind.max(self.config.producer.linger);
         let build = async || Producer::new(&self.config, linger, Arc::clone(&self.clock));
-        self.producer_behind.get_or_try_init(build).await
+        self.results_producer.get_or_try_init(build).await
     }
 }
 
@@ -80,7 +80,7 @@ impl Log for KafkaLog {
 
     async fn extents(&self, topic: Topic) -> Result<Vec<Extent>, Fault> {
         let name = self.config.topics.of(topic).to_owned();
-        self.asking.ask(move |asker| asker.extents(&name)).await
+        self.queries.query(move |client| client.extents(&name)).await
     }
 
     async fn read(&self, topic: Topic, from: Position, limit: usize) -> Result<Page, Fault> {
@@ -88,14 +88,14 @@ impl Log for KafkaLog {
     }
 
     async fn lag(&self, topic: Topic) -> Result<u64, Fault> {
-        let asking = if topic == Topic::Slow { &self.asking_slow } else { &self.asking };
+        let queries = if topic == Topic::Slow { &self.slow_queries } else { &self.queries };
         let name = self.config.topics.of(topic).to_owned();
-        asking.ask(move |asker| asker.lag(&name)).await
+        queries.query(move |client| client.lag(&name)).await
     }
 }
 
-/// Whether nobody waits for what goes to a topic.
-const fn is_left_behind(topic: Topic) -> bool {
+/// Whether a topic takes records of deliveries, which no caller waits for.
+const fn is_of_deliveries(topic: Topic) -> bool {
     match topic {
         Topic::Results | Topic::DeadLetter | Topic::State => true,
         Topic::Pending | Topic::Slow => false,

@@ -1,6 +1,6 @@
-//! The brokers of an MSK cluster, by the cluster's ARN: AWS is asked once, when a process starts.
+//! The brokers of an MSK cluster, by the cluster's ARN: one request to AWS when a process starts.
 //!
-//! The environment may name the brokers instead, which spares the question; but they change with the cluster, and its ARN
+//! The environment may name the brokers instead, which saves the request; but they change with the cluster, and its ARN
 //! does not.
 
 use std::time::Duration;
@@ -14,9 +14,9 @@ use delivery::{Fault, FaultKind};
 
 use crate::config::{Auth, Security};
 
-/// Asking, with the pauses between tries, may take this long: the start of a function, which is ended after 10 seconds,
-/// must still tell why it failed.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// How long the request may take, with its repetitions. AWS ends the start of a function after 10 seconds, and a start that
+/// fails must log the reason before.
+const TIMEOUT: Duration = Duration::from_secs(4);
 
 /// An MSK cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,28 +45,28 @@ impl MskCluster {
         Err(Fault::new(FaultKind::Permanent, problem))
     }
 
-    /// The brokers to start from, as host:port, for the way to sign in; asked with the AWS identity of the process.
+    /// The brokers to start from, as host:port, for the way to sign in. The request is made with the AWS identity of the process.
     ///
     /// # Errors
-    /// A permanent [`Fault`] when the cluster has no listener for it, is not there, or must not be asked; a transient one
+    /// A permanent [`Fault`] when the cluster has no listener for it, does not exist, or may not be described; a transient one
     /// when AWS does not answer.
     pub async fn brokers(&self, security: &Security) -> Result<Vec<String>, Fault> {
         self.brokers_by(&aws_config::load_defaults(BehaviorVersion::latest()).await, security).await
     }
 
-    /// The same, asked as the AWS settings say; but in the region of the cluster.
+    /// The same with other AWS settings, but in the region of the cluster.
     ///
     /// # Errors
     /// As [`Self::brokers`].
     pub async fn brokers_by(&self, settings: &SdkConfig, security: &Security) -> Result<Vec<String>, Fault> {
-        let timeout = TimeoutConfig::builder().operation_timeout(PATIENCE).build();
+        let timeout = TimeoutConfig::builder().operation_timeout(TIMEOUT).build();
         let settings = aws_sdk_kafka::config::Builder::from(settings)
             .region(Region::new(self.region.clone()))
             .timeout_config(timeout)
             .build();
-        let asking = Client::from_conf(settings).get_bootstrap_brokers().cluster_arn(&self.arn).send();
-        let told = asking.await.map_err(|error| self.refused(error))?;
-        let (listener, brokers) = listener(&told, security);
+        let request = Client::from_conf(settings).get_bootstrap_brokers().cluster_arn(&self.arn).send();
+        let found = request.await.map_err(|error| self.refused(error))?;
+        let (listener, brokers) = listener(&found, security);
         let brokers: Vec<_> = brokers.unwrap_or_default().split(',').map(str::trim).collect();
         if brokers.iter().all(|broker| broker.is_empty()) {
             let problem = format!("the MSK cluster {} has no listener for {listener}", self.arn);
@@ -80,24 +80,24 @@ impl MskCluster {
         let (kind, problem) = match error.code() {
             Some("AccessDeniedException" | "ForbiddenException") => (
                 FaultKind::Permanent,
-                format!("the AWS identity may not ask for the brokers of {arn}: allow it kafka:GetBootstrapBrokers"),
+                format!("the AWS identity may not read the brokers of {arn}: allow it kafka:GetBootstrapBrokers"),
             ),
             Some("NotFoundException") => (FaultKind::Permanent, format!("there is no MSK cluster {arn}")),
             Some("BadRequestException" | "UnauthorizedException") => {
-                (FaultKind::Permanent, format!("AWS refuses to tell the brokers of {arn}"))
+                (FaultKind::Permanent, format!("AWS refuses to name the brokers of {arn}"))
             }
-            Some(_) | None => (FaultKind::Transient, format!("AWS did not tell the brokers of {arn}")),
+            Some(_) | None => (FaultKind::Transient, format!("AWS did not answer with the brokers of {arn}")),
         };
         Fault::caused(kind, problem, error)
     }
 }
 
 /// The listener for a way to sign in, by what it is called and its brokers within the cluster's network.
-fn listener<'a>(told: &'a GetBootstrapBrokersOutput, security: &Security) -> (&'static str, Option<&'a str>) {
+fn listener<'a>(found: &'a GetBootstrapBrokersOutput, security: &Security) -> (&'static str, Option<&'a str>) {
     match (&security.auth, security.tls) {
-        (Auth::Tokens(_), _) => ("IAM", told.bootstrap_broker_string_sasl_iam()),
-        (Auth::Scram(_), _) => ("SASL/SCRAM", told.bootstrap_broker_string_sasl_scram()),
-        (Auth::None, true) => ("TLS without sign-in", told.bootstrap_broker_string_tls()),
-        (Auth::None, false) => ("plaintext", told.bootstrap_broker_string()),
+        (Auth::Tokens(_), _) => ("IAM", found.bootstrap_broker_string_sasl_iam()),
+        (Auth::Scram(_), _) => ("SASL/SCRAM", found.bootstrap_broker_string_sasl_scram()),
+        (Auth::None, true) => ("TLS without sign-in", found.bootstrap_broker_string_tls()),
+        (Auth::None, false) => ("plaintext", found.bootstrap_broker_string()),
     }
 }

@@ -1,4 +1,4 @@
-//! Publishing: all records of a call are sent together, and every acknowledgement is awaited.
+//! Publishing: all records of a call are sent together, and the call waits for every acknowledgement.
 //!
 //! A process that was frozen thaws with connections that the brokers have dropped and, perhaps, a token that has ended.
 //! So a producer that was idle for long by the wall clock, or whose token has ended by it, is replaced before it is used,
@@ -24,18 +24,21 @@ use crate::config::KafkaConfig;
 use crate::fault;
 use crate::tokens::Tokens;
 
-/// A producer that was not used for this long may have lost its connections to something between it and the brokers.
+/// A producer that was not used for this long may have lost its connections: network address translation and load balancers
+/// forget idle connections, the strictest usual ones after half a minute or a few.
 const DOUBTFUL_AFTER: Duration = Duration::from_secs(30);
 
-/// A producer that was asked to send and got nothing acknowledged for this many timeouts may be what is wrong.
-const WELL_WITHIN: u32 = 3;
+/// A producer that had nothing acknowledged for this many timeouts may itself be the reason. One timeout may be an outage of
+/// the cluster, which a new producer does not help.
+const ACKNOWLEDGED_WITHIN: u32 = 3;
 
 /// The client's queue has no room for a record.
 const FULL: KafkaError = KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull);
 
-/// How long a question of a new producer may take before records are handed to it. One that is handed records before it
-/// has a connection to a broker that it was told of asks for its producer id in vain, and again only after this time.
-const MEET_MAX: Duration = Duration::from_millis(500);
+/// How long a query of a new producer may take before it gets records. A producer that gets records before it has a connection
+/// to a broker that it learned of requests its producer id in vain, and repeats that only after half a second: waiting
+/// longer than that here would gain nothing.
+const WARM_UP_MAX: Duration = Duration::from_millis(500);
 
 type Client = FutureProducer<Reports>;
 
@@ -54,11 +57,11 @@ struct Current {
     is_new: bool,
     used_at: Timestamp,
     /// When it last had everything acknowledged, or was made.
-    well_at: Timestamp,
+    acknowledged_at: Timestamp,
 }
 
 /// The producer of one publish.
-struct Turn {
+struct Use {
     producer: Client,
     began_at: Timestamp,
     /// How long it was idle before.
@@ -73,12 +76,13 @@ struct Outgoing {
 }
 
 impl Producer {
-    /// Builds one whose batches wait so long for more records.
+    /// Builds a producer whose batches wait for more records for `linger`.
     pub(crate) fn new(config: &Arc<KafkaConfig>, linger: Duration, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
         let client = client::producer(config, linger);
         let (producer, tokens) = build(&client, config)?;
         let now = clock.now();
-        let current = parking_lot::Mutex::new(Current { producer, tokens, is_new: true, used_at: now, well_at: now });
+        let current =
+            parking_lot::Mutex::new(Current { producer, tokens, is_new: true, used_at: now, acknowledged_at: now });
         Ok(Self { config: Arc::clone(config), client, clock, current })
     }
 
@@ -88,19 +92,19 @@ impl Producer {
             return Ok(Vec::new());
         }
         let mut outgoing: Vec<Outgoing> = records.iter().map(|record| self.outgoing(record)).collect();
-        let (turn, timeout) = (self.turn()?, self.config.producer.timeout);
-        self.warm_up(&turn.producer, &outgoing).await;
-        let mut sent = send(&turn.producer, &mut outgoing, timeout).await;
+        let (used, timeout) = (self.current()?, self.config.producer.timeout);
+        self.warm_up(&used.producer, &outgoing).await;
+        let mut sent = send(&used.producer, &mut outgoing, timeout).await;
         if let Err(error) = &sent
-            && self.is_stale(&turn, error)
+            && self.is_stale(&used, error)
         {
-            tracing::info!(%error, "the Kafka producer is stale: what it did not send goes out by a new one");
-            let fresh = self.replace(&turn.producer)?;
+            tracing::info!(%error, "the Kafka producer is stale: a new one sends the records that were not acknowledged");
+            let fresh = self.replace(&used.producer)?;
             self.warm_up(&fresh, &outgoing).await;
             sent = send(&fresh, &mut outgoing, timeout).await;
         }
         sent.map_err(|error| fault::of("not every record was acknowledged", error))?;
-        self.current.lock().well_at = self.clock.now();
+        self.current.lock().acknowledged_at = self.clock.now();
         Ok(outgoing.into_iter().filter_map(|record| record.position).collect())
     }
 
@@ -110,7 +114,7 @@ impl Producer {
     }
 
     /// The current producer, or a new one when it was idle for too long or its token has ended.
-    fn turn(&self) -> Result<Turn, Fault> {
+    fn current(&self) -> Result<Use, Fault> {
         let now = self.clock.now();
         let mut current = self.current.lock();
         let idle = now.since(current.used_at);
@@ -118,39 +122,43 @@ impl Producer {
             self.renew(&mut current)?;
         }
         if idle >= DOUBTFUL_AFTER {
-            // Nothing was asked of it meanwhile.
-            current.well_at = now;
+            // It had nothing to send meanwhile.
+            current.acknowledged_at = now;
         }
         current.used_at = now;
-        Ok(Turn { producer: current.producer.clone(), began_at: now, idle })
+        Ok(Use { producer: current.producer.clone(), began_at: now, idle })
     }
 
-    /// Lets a new producer warm_up the brokers: two questions, since the first may be answered on the connection that told
-    /// it of them, which it then gives up.
+    /// Lets a new producer connect to the brokers that it learns of. That takes two queries: the first may be answered on the
+    /// connection that it was built with, which it gives up afterwards.
     async fn warm_up(&self, producer: &Client, outgoing: &[Outgoing]) {
         if !std::mem::take(&mut self.current.lock().is_new) {
             return;
         }
         let (warming_up, topic) = (producer.clone(), outgoing.first().map(|record| record.topic.clone()));
-        let met = tokio::task::spawn_blocking(move || {
-            let ask = || warming_up.client().fetch_metadata(topic.as_deref(), MEET_MAX);
-            ask().and_then(|_| ask()).map(drop)
+        let warmed_up = tokio::task::spawn_blocking(move || {
+            let query = || warming_up.client().fetch_metadata(topic.as_deref(), WARM_UP_MAX);
+            query().and_then(|_| query()).map(drop)
         });
-        // What keeps it from that is told by what becomes of the records.
-        drop(met.await);
+        // A failure shows again when the records are sent.
+        drop(warmed_up.await);
     }
 
     /// Whether the producer, not the cluster, may be what failed.
-    fn is_stale(&self, turn: &Turn, error: &KafkaError) -> bool {
+    fn is_stale(&self, used: &Use, error: &KafkaError) -> bool {
         if fault::kind(error) != FaultKind::Transient {
             return false;
         }
         let now = self.clock.now();
         let timeout = self.config.producer.timeout;
-        let was_frozen = now.since(turn.began_at) >= timeout.saturating_mul(2);
-        let is_ailing = now.since(self.current.lock().well_at) >= timeout.saturating_mul(WELL_WITHIN);
-        let is_dead = turn.producer.client().fatal_error().is_some();
-        is_dead || was_frozen || is_ailing || (DOUBTFUL_AFTER..self.config.producer.idle_max).contains(&turn.idle)
+        let was_frozen = now.since(used.began_at) >= timeout.saturating_mul(2);
+        let is_unacknowledged =
+            now.since(self.current.lock().acknowledged_at) >= timeout.saturating_mul(ACKNOWLEDGED_WITHIN);
+        let is_dead = used.producer.client().fatal_error().is_some();
+        is_dead
+            || was_frozen
+            || is_unacknowledged
+            || (DOUBTFUL_AFTER..self.config.producer.idle_max).contains(&used.idle)
     }
 
     /// A new producer in place of a stale one, unless another publish has replaced it already.
@@ -158,7 +166,7 @@ impl Producer {
         let mut current = self.current.lock();
         if current.producer.client().native_ptr() == stale.client().native_ptr() {
             self.renew(&mut current)?;
-            current.well_at = self.clock.now();
+            current.acknowledged_at = self.clock.now();
         }
         current.used_at = self.clock.now();
         Ok(current.producer.clone())
@@ -185,7 +193,7 @@ fn build(client: &ClientConfig, config: &KafkaConfig) -> Result<(Client, Tokens)
     Ok((built.map_err(|error| fault::of("the Kafka producer was not built", error))?, tokens))
 }
 
-/// Sends what has no position yet, and notes the positions.
+/// Sends the records without a position, and records their positions.
 ///
 /// More than the client's queue holds goes out in turns, each within the timeout of its records: nothing waits for longer
 /// than the timeout without a record being acknowledged or the call failing. After a failure nothing more is begun.
@@ -201,7 +209,7 @@ async fn send(producer: &Client, outgoing: &mut [Outgoing], timeout: Duration) -
     flight.first_error.map_or(Ok(()), Err)
 }
 
-/// What one publish has under way.
+/// The records of one publish that are under way.
 ///
 /// Of a key whose record failed, everything after it counts as failed too, so that a second try keeps the key's order.
 #[derive(Default)]
@@ -218,10 +226,11 @@ impl<'a> Flight<'a> {
             match producer.send_result(to_send(record)) {
                 Ok(acknowledgement) => return self.under_way.push_back((record, acknowledgement)),
                 Err((FULL, _)) if self.settle_oldest().await => {}
-                // The queue is full of what others publish.
+                // The queue is full of the records of concurrent publishes.
                 Err((FULL, _)) => {
                     let sent = producer.send(to_send(record), timeout).await;
-                    return self.note(record, sent.map_err(|(error, _)| error).and_then(|delivery| place(&delivery)));
+                    return self
+                        .record(record, sent.map_err(|(error, _)| error).and_then(|delivery| place(&delivery)));
                 }
                 Err((error, _)) => self.first_error = Some(error),
             }
@@ -233,11 +242,11 @@ impl<'a> Flight<'a> {
         let Some((record, acknowledgement)) = self.under_way.pop_front() else { return false };
         let delivered = acknowledgement.await.map_err(|_| KafkaError::Canceled);
         let sent = delivered.and_then(|delivered| delivered.map_err(|(error, _)| error));
-        self.note(record, sent.and_then(|delivery| place(&delivery)));
+        self.record(record, sent.and_then(|delivery| place(&delivery)));
         true
     }
 
-    fn note(&mut self, record: &'a mut Outgoing, sent: Result<Position, KafkaError>) {
+    fn record(&mut self, record: &'a mut Outgoing, sent: Result<Position, KafkaError>) {
         let Outgoing { topic, encoded, position } = record;
         let key = (topic.as_str(), encoded.key.as_slice());
         match sent {

@@ -1,8 +1,8 @@
 //! Replay: pages of a partition, read by position.
 //!
-//! A few consumers are kept. One that stands where the next page begins goes on from what it already fetched, so a
-//! replay costs one question about the end and then a stream. A page ends by position: at the end as it was asked for
-//! first, which the client reports even when the last records are gone or are tombstones (Y2), never by a record.
+//! A few consumers are kept. One whose position is where the next page begins goes on with what it has already fetched, so a
+//! replay costs one query for the end and then a stream. A page ends by position: at the end that the first query found,
+//! which the client reports even when the last records are gone or are tombstones (Y2), never by a record.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use tokio::sync::Semaphore;
 
-use crate::ask::number;
 use crate::client::{self, Reports};
 use crate::config::KafkaConfig;
+use crate::query::number;
 use crate::{fault, record};
 
-/// Pages that are read at once, each by a consumer of its own.
+/// Pages that are read at once, each by a consumer of its own, which takes some megabytes and a few threads.
 const READERS_MAX: usize = 4;
-/// A page ends early when it holds this many bytes.
+/// A page ends early when it holds this many bytes: pages are held in memory, and a function may have as little as 128 MB.
 const PAGE_BYTES_MAX: usize = 16 << 20;
-/// One wait for a record.
+/// One wait for a record: the step in which the timeout is counted down.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The consumers that replay.
@@ -40,7 +40,7 @@ pub(crate) struct Readers {
 
 struct Reader {
     consumer: BaseConsumer<Reports>,
-    /// What it reads, and where it stands; `None` when it reads nothing.
+    /// What it reads, and its position; `None` when it reads nothing.
     place: Option<Place>,
 }
 
@@ -50,7 +50,7 @@ struct Place {
     partition: u32,
     /// The next offset.
     next: u64,
-    /// The end, as it was when it was asked for.
+    /// The end, as it was when it was queried.
     end: u64,
 }
 
@@ -79,7 +79,7 @@ impl Readers {
         reading.await.map_err(fault::of_runtime)?
     }
 
-    /// The reader that stands at a place, or any, or a new one.
+    /// The reader whose position is this, or any idle one, or a new one.
     fn take(&self, topic: Topic, from: Position) -> Result<Reader, Fault> {
         {
             let mut idle = self.idle.lock();
@@ -102,7 +102,7 @@ impl Drop for Readers {
     }
 }
 
-/// What a page is asked for.
+/// The page that a caller wants.
 struct Wanted {
     topic: Topic,
     from: Position,
@@ -128,7 +128,7 @@ impl Reader {
         let place = if stands { self.place.take() } else { self.seek(readers, wanted).map_err(failed)? };
         let Some(mut place) = place else { return Ok(Page::default()) };
         let page = self.fill(readers, &mut place, wanted.limit).map_err(failed)?;
-        // One record is a question, more are a replay that goes on.
+        // A caller that wants one record wants no more; a caller that wants more goes on with the next page.
         if place.next < place.end && wanted.limit > 1 {
             self.place = Some(place);
         } else {
@@ -137,7 +137,7 @@ impl Reader {
         Ok(page)
     }
 
-    /// Goes to a place, and asks where its partition ends; `None` when there is no such partition.
+    /// Moves to a position, and queries the end of its partition; `None` when there is no such partition.
     fn seek(&mut self, readers: &Readers, wanted: &Wanted) -> Result<Option<Place>, KafkaError> {
         let Wanted { topic, from, .. } = *wanted;
         let name = readers.config.topics.of(topic);

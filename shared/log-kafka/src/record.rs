@@ -10,8 +10,8 @@ use wire::record::{self, Raw};
 
 /// Reads a message of a topic.
 ///
-/// Only a tombstone's headers are looked at: the client panics on a header name that is not UTF-8, which anybody who can
-/// write to a topic could send.
+/// Only a tombstone's headers are looked at: the client panics on a header name that is not UTF-8, which any writer
+/// of the topic can send.
 pub(crate) fn read(topic: Topic, message: &BorrowedMessage<'_>, at: Timestamp) -> LogRecord {
     let position = position_of(message);
     let raw = Raw { topic, position, key: message.key(), value: message.payload(), headers: &[], at };

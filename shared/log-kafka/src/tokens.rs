@@ -9,7 +9,7 @@ use rdkafka::client::OAuthToken;
 
 use crate::config::{Auth, KafkaConfig, TokenSource};
 
-/// What a client signs in with; clones are of the same client.
+/// The tokens of one client; clones belong to the same client.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tokens {
     /// `None` when the client signs in otherwise.
@@ -19,7 +19,7 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
-    /// Those of a new client.
+    /// The tokens of a new client.
     pub(crate) fn new(config: &KafkaConfig) -> Self {
         let source = match &config.security.auth {
             Auth::Tokens(source) => Some(Arc::clone(source)),
@@ -28,7 +28,7 @@ impl Tokens {
         Self { source, end: Arc::default() }
     }
 
-    /// Another one, which the client has from now on.
+    /// A new token, which the client has from now on.
     pub(crate) fn next(&self) -> Result<OAuthToken, Box<dyn Error>> {
         let token = self.source.as_ref().ok_or("no source of tokens")?.token()?;
         *self.end.lock() = Some(token.expires_at);
@@ -39,13 +39,13 @@ impl Tokens {
         })
     }
 
-    /// Whether the client waits for its first one.
+    /// Whether the client waits for its first token.
     pub(crate) fn are_missing(&self) -> bool {
         self.source.is_some() && self.end.lock().is_none()
     }
 
-    /// Whether the last one has ended, as it does while a process is frozen. The client notices by itself, but not before
-    /// its questions, or its next sign-in, have been refused.
+    /// Whether the last token has ended, as it does while a process is frozen. The client notices by itself, but not before its
+    /// requests, or its next sign-in, have been refused.
     pub(crate) fn have_ended(&self) -> bool {
         let last = self.source.as_ref().zip(*self.end.lock());
         last.is_some_and(|(source, end)| source.has_ended(end))

@@ -1,19 +1,19 @@
-//! What the clients send and receive, as they count it themselves.
+//! The requests and records of the clients, by their own statistics.
 //!
-//! A client tells its totals every so often, so the sums lag behind by that; what it sent after it told them last is
-//! lost when it goes.
+//! A client reports its totals at an interval, so the sums lag behind by one interval, and what a client sends after its last
+//! report is never counted.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use serde::Deserialize;
+use crate::statistics::Statistics;
 
-/// What all clients sent and received together.
+/// The sums of all clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Requests to brokers: what is published, fetched, committed or asked together is one.
+    /// Requests to brokers: what is published, fetched or committed together is one.
     pub requests: u64,
     /// Records published.
     pub published: u64,
@@ -24,7 +24,7 @@ pub struct Traffic {
 /// Counts the traffic of every client that is built with it. Clones count together.
 #[derive(Clone)]
 pub struct TrafficCounter {
-    pub(crate) every: Duration,
+    pub(crate) interval: Duration,
     sums: Arc<Sums>,
 }
 
@@ -37,17 +37,17 @@ struct Sums {
 
 impl fmt::Debug for TrafficCounter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("TrafficCounter").field("every", &self.every).finish_non_exhaustive()
+        formatter.debug_struct("TrafficCounter").field("interval", &self.interval).finish_non_exhaustive()
     }
 }
 
 impl TrafficCounter {
-    /// Lets every client tell its totals so often. It costs a client well below a millisecond of CPU each time.
-    pub fn told_every(every: Duration) -> Self {
-        Self { every, sums: Arc::default() }
+    /// Lets every client report its totals at an interval. A report costs a client well below a millisecond of CPU.
+    pub fn every(interval: Duration) -> Self {
+        Self { interval, sums: Arc::default() }
     }
 
-    /// What was told so far.
+    /// The sums so far.
     pub fn traffic(&self) -> Traffic {
         Traffic {
             requests: self.sums.requests.load(Ordering::Relaxed),
@@ -57,38 +57,26 @@ impl TrafficCounter {
     }
 }
 
-/// One client's part of the sums.
+/// Adds one client's totals to the sums.
 #[derive(Debug)]
 pub(crate) struct Meter {
     counter: TrafficCounter,
-    told: parking_lot::Mutex<Totals>,
-}
-
-/// The totals of one client since it was built, by the client library's names.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-struct Totals {
-    tx: u64,
-    txmsgs: u64,
-    rxmsgs: u64,
+    last: parking_lot::Mutex<[u64; 3]>,
 }
 
 impl Meter {
     pub(crate) fn new(counter: &TrafficCounter) -> Self {
-        Self { counter: counter.clone(), told: parking_lot::Mutex::default() }
+        Self { counter: counter.clone(), last: parking_lot::Mutex::default() }
     }
 
-    /// Takes the client's statistics. Totals that cannot be read count nothing, and the next ones make up for it.
-    pub(crate) fn tell(&self, statistics: &[u8]) {
-        let Ok(now) = serde_json::from_slice::<Totals>(statistics) else { return };
-        let before = std::mem::replace(&mut *self.told.lock(), now);
+    /// Adds what the client's totals have grown by since its last report.
+    pub(crate) fn observe(&self, statistics: &Statistics) {
+        let now = [statistics.tx, statistics.txmsgs, statistics.rxmsgs];
+        let before = std::mem::replace(&mut *self.last.lock(), now);
         let sums = &self.counter.sums;
-        let parts = [
-            (&sums.requests, now.tx, before.tx),
-            (&sums.published, now.txmsgs, before.txmsgs),
-            (&sums.fetched, now.rxmsgs, before.rxmsgs),
-        ];
-        for (sum, now, before) in parts {
-            sum.fetch_add(now.saturating_sub(before), Ordering::Relaxed);
+        let grown = now.into_iter().zip(before).map(|(now, before)| now.saturating_sub(before));
+        for (sum, count) in [&sums.requests, &sums.published, &sums.fetched].into_iter().zip(grown) {
+            sum.fetch_add(count, Ordering::Relaxed);
         }
     }
 }
@@ -99,12 +87,15 @@ mod tests {
 
     #[test]
     fn the_totals_of_all_clients_are_summed_up() {
-        let counter = TrafficCounter::told_every(Duration::from_secs(1));
+        let counter = TrafficCounter::every(Duration::from_secs(1));
         let (producer, consumer) = (Meter::new(&counter), Meter::new(&counter));
-        producer.tell(br#"{"name":"p","tx":3,"txmsgs":70,"rxmsgs":0,"brokers":{"1":{"tx":3}}}"#);
-        consumer.tell(br#"{"name":"c","tx":5,"txmsgs":0,"rxmsgs":40}"#);
-        producer.tell(br#"{"name":"p","tx":4,"txmsgs":71,"rxmsgs":0}"#);
-        producer.tell(b"no statistics");
+        let observe = |meter: &Meter, text: &[u8]| {
+            Statistics::parse(text).iter().for_each(|statistics| meter.observe(statistics));
+        };
+        observe(&producer, br#"{"name":"p","tx":3,"txmsgs":70,"rxmsgs":0,"brokers":{"1":{"tx":3}}}"#);
+        observe(&consumer, br#"{"name":"c","tx":5,"txmsgs":0,"rxmsgs":40}"#);
+        observe(&producer, br#"{"name":"p","tx":4,"txmsgs":71,"rxmsgs":0}"#);
+        observe(&producer, b"no statistics");
         assert_eq!(counter.traffic(), Traffic { requests: 9, published: 71, fetched: 40 });
     }
 }

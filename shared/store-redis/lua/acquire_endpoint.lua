@@ -1,10 +1,10 @@
--- Takes a lease and a token of an endpoint and reads what is known of it. Writes nothing else of a healthy one.
+-- Takes a lease and a token of an endpoint and reads its state and setting. Of a healthy endpoint it writes nothing else.
 -- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:inflight (zset: holder -> expiry, ms)
 --       3 {ep:<hash>}:setting:<config_id>
 -- ARGV  1 holder  2 limit  3 now, ms  4 until, ms  5 time to live beyond the lease, ms
---       6 the pace's interval, us, 0: no pace  7 what may be saved up, us  8 idle time to live, ms
--- Reply 1 or 0 (lease taken), "free" | "taken" | turn in us, decision or "", fields and values of the hash
--- Atomic: limit and tokens are counted and taken in one step (LN-1, domain::Tokens::take).
+--       6 the interval of the pace, us, 0: no pace  7 the burst of the pace, us  8 idle time to live, ms
+-- Reply 1 or 0 (lease taken), "free" (no pace) | "taken" | time of the next token, us, setting or "", fields and values of 1
+-- Atomic: between counting leases or tokens and taking one, another request may take it (LN-1, domain::Tokens::take).
 local lease, now = 1, tonumber(ARGV[3])
 if not redis.call('ZSCORE', KEYS[2], ARGV[1]) and redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[2]) then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3])

@@ -1,8 +1,8 @@
 -- Changes an endpoint's circuit and cooldown if its version is still the one that the decision was made on (CB-1).
 -- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:settings (set)
 -- ARGV  1 version  2 circuit line  3 cooldown line, "": none  4 URL  5 idle time to live, ms
--- Reply 1 made or 0 lost, 0 or 1 (there is trouble where there was none, or the other way round), fields and values
--- Atomic: of many that saw the same version, one may change it.
+-- Reply 1 (made) or 0 (lost), 1 when the endpoint became healthy or unhealthy, else 0, fields and values of the hash
+-- Atomic: of many processes that read the same version, only one may change it.
 local key = KEYS[1]
 local version, circuit, cooldown = unpack(redis.call('HMGET', key, 'version', 'circuit', 'cooldown'))
 if tonumber(version or 0) ~= tonumber(ARGV[1]) then

@@ -1,8 +1,8 @@
--- Adds endpoints to the estimate of different ones in one hour.
+-- Adds endpoints to the estimate of the number of different endpoints in one hour.
 -- KEYS  1 {hll}:<YYYYMMDDHH> (HyperLogLog)
 -- ARGV  1 time to live, ms, then the endpoints' hashes
 -- Reply 1
--- Atomic: the estimate never stays without a time to live.
+-- Atomic: an estimate that was begun and not given a time to live would stay for ever.
 for i = 2, #ARGV do
   redis.call('PFADD', KEYS[1], ARGV[i])
 end

@@ -1,9 +1,10 @@
--- Records what an setting decided: of two decisions the later one stays, of one moment the stricter.
--- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:settings (set: config ids that matter)
+-- Records a decision on the setting of an endpoint for one tenant: of two decisions the later one stays, and of two of the
+-- same time the stricter one.
+-- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:settings (set: config ids with a setting that is not active, or with held webhooks)
 --       3 {ep:<hash>}:setting:<config_id>  4 {ep:<hash>}:held:<config_id> (hash)
 -- ARGV  1 config id  2 state  3 decided at, ms  4 idle time to live, ms
--- Reply 1 when the set of settings that matter is no longer, or newly, empty; else 0.
--- Atomic: decisions come in any order, and the set must say what decision and held webhooks say.
+-- Reply 1 when the set became empty or not empty any more; else 0.
+-- Atomic: decisions come in any order, and the set must follow from the setting and the held webhooks.
 local rank = {active = 0, paused = 1, disabled = 2, gone = 3}
 local state, at = string.match(redis.call('GET', KEYS[3]) or '', '^(%l+) (%d+)$')
 local newer = not state or tonumber(ARGV[3]) > tonumber(at)

@@ -2,7 +2,7 @@
 -- KEYS  1 {host:<host>}:inflight (zset: holder -> expiry, ms)
 -- ARGV  1 holder  2 limit  3 now, ms  4 until, ms  5 time to live beyond the lease, ms
 -- Reply 1 taken, 0 full.
--- Atomic: two holders that ask at once must not both count before one of them enters.
+-- Atomic: two concurrent holders must not both count the leases before one of them takes its own.
 local key, limit = KEYS[1], tonumber(ARGV[2])
 if not redis.call('ZSCORE', key, ARGV[1]) and redis.call('ZCARD', key) >= limit then
   redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[3])

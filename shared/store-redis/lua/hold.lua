@@ -1,8 +1,8 @@
--- Puts webhooks into one tenant's held list of an endpoint; a later dispatch stays.
+-- Holds webhooks of one tenant at an endpoint; a later dispatch stays.
 -- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:settings (set)  3 {ep:<hash>}:held:<config_id> (hash: id -> value)
 -- ARGV  1 config id  2 URL, then for each webhook: id, value ("<dispatch> " and compressed bytes)
--- Reply 1 when the set of settings that matter is newly not empty; else 0.
--- Atomic: an earlier dispatch must not replace a later one that comes in between, and the set knows of the list.
+-- Reply 1 when the set of settings was empty before; else 0.
+-- Atomic: an earlier dispatch must not replace a later one that comes in between, and the set must name the tenant.
 local before = redis.call('EXISTS', KEYS[2])
 local function number(value)
   return tonumber(string.match(value, '^(%d+) ') or 0)

@@ -1,7 +1,8 @@
--- Leases webhooks of the due set that are still where they were seen, until they hold so many bytes.
+-- Leases webhooks of the due set that still have the time at which they were seen, up to a number of bytes.
 -- KEYS  1 {due:NN}:at (zset: id -> ms)  2 {due:NN}:records (hash: id -> value)  3 {due:NN}:leases (hash: id -> token)
 -- ARGV  1 token  2 until, ms  3 bytes, as unpacked, then for each webhook: id, the time it was seen at, ms
--- Reply for each webhook its value, or "" when another was faster or there was no room: the last one may go beyond.
+-- Reply for each webhook its value, or "" when it was leased or moved meanwhile, or the bytes are used up. The last one may
+--       go beyond.
 -- Atomic: two schedulers that saw the same webhook must not both lease it.
 local values, room = {}, tonumber(ARGV[3])
 local function size(value) -- at least what its zstd frame says that it holds (RFC 8878, 3.1.1.1), little end first

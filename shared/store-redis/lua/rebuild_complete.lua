@@ -1,8 +1,8 @@
--- Sets the mark of a whole hot state.
--- KEYS  1 {system}:rebuild (hash: setting, until, fence, cursor)  2 {system}:epoch
+-- Writes the epoch: the hot state is rebuilt.
+-- KEYS  1 {system}:rebuild (hash: holder, until, fence, cursor)  2 {system}:epoch
 -- ARGV  1 fence  2 epoch line
 -- Reply 1, or 0 when the fence is stale.
--- Atomic: after a loss in between there is no fence, and so no mark on an empty store.
+-- Atomic: a loss in between also loses the fence, so an empty store never gets an epoch.
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[1] then
   return 0
 end

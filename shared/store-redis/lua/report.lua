@@ -1,9 +1,9 @@
--- Counts what a request told of its endpoint, merges a cooldown, and gives the request's lease back.
+-- Counts the outcome of a request at its endpoint, merges a cooldown, and gives the lease of the request back.
 -- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:inflight (zset)  3 {ep:<hash>}:settings (set)
 -- ARGV  1 bucket's start, ms  2 failures  3 successes  4 slow  5 keep buckets since, ms
 --       6 cooldown line, "": none  7 URL  8 idle time to live, ms  9 holder of the lease, "": none
--- Reply {}: a success of which nothing is to be told, nothing was written | 0 or 1 (the first cooldown), fields and values
--- Atomic: counts and cooldowns of many requests at once must all be kept, and the reply is what they add up to.
+-- Reply {} after a success at a healthy endpoint: nothing was written | 1 (the endpoint had no cooldown) or 0, fields, values
+-- Atomic: counts and cooldowns of concurrent requests must all be kept, and the reply is their sum.
 if ARGV[9] ~= '' then redis.call('ZREM', KEYS[2], ARGV[9]) end
 local key, cooldown, fields, buckets = KEYS[1], ARGV[6], {}, 0
 local list = redis.call('HGETALL', key)

@@ -1,4 +1,4 @@
--- Puts webhooks into the due set; a later dispatch stays, and what is written is not leased any more (X7, X13).
+-- Puts webhooks into the due set. A later dispatch stays; a webhook that is put loses its lease (X7, X13).
 -- KEYS  1 {due:NN}:at (zset: id -> ms)  2 {due:NN}:records (hash: id -> value)  3 {due:NN}:leases (hash: id -> token)
 -- ARGV  for each webhook: id, due, ms, value ("<dispatch> " and compressed bytes)
 -- Reply the number of webhooks that were put.

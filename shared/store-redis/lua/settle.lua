@@ -1,6 +1,6 @@
 -- Settles a dispatch: merges its status (domain::Status::merge, ST-1), ends its claim, keeps its attempt.
 -- KEYS  1 {wh:<id>} (hash)
--- ARGV  1 fence, "-": merge and leave the claim alone  2 status line  3 idle time to live, ms
+-- ARGV  1 fence, "-": only merge the status, the claim stays  2 status line  3 idle time to live, ms
 --       4 attempts to keep  5 field of the attempt, "": none  6 attempt line
 -- Reply 1, or 0 when the fence is stale and nothing changed.
 -- Atomic: fence, status and claim must be those of one moment (CL-1), and merging is a read and a write.

@@ -1,4 +1,4 @@
--- Gives a claim back that was taken and not used: domain::ClaimState::give_back.
+-- Gives back a claim that was taken and not used: domain::ClaimState::give_back.
 -- KEYS  1 {wh:<id>} (hash)
 -- ARGV  1 fence
 -- Reply 1 when it was given back, 0 when the fence is stale.

@@ -1,9 +1,9 @@
--- Takes webhooks up to a dispatch out of one tenant's held list of an endpoint.
+-- Takes webhooks of one tenant at an endpoint, up to a dispatch each, out of what is held.
 -- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:settings (set)
 --       3 {ep:<hash>}:setting:<config_id>  4 {ep:<hash>}:held:<config_id> (hash: id -> value)
 -- ARGV  1 config id  2 idle time to live, ms, then for each webhook: id, dispatch
--- Reply 1 when the set of settings that matter is newly empty; else 0.
--- Atomic: a later dispatch that is held in between must stay, and the set knows when the list is empty.
+-- Reply 1 when the set of settings became empty; else 0.
+-- Atomic: a later dispatch that is held in between must stay, and the set must not name a tenant without held webhooks.
 if redis.call('EXISTS', KEYS[4]) == 0 then
   return 0
 end

@@ -1,13 +1,29 @@
-//! A cluster: every command goes to the node that owns its slot, and follows the slot when it moves.
+//! A cluster: every command goes to the node that serves its slot, and follows the slot when it moves.
 //!
-//! The client's own cluster connection is not used: when the only connection to a node dies under load, it may wait for
-//! itself for ever, and what waits for it with it.
+//! # Why not `redis::cluster_async`
+//! The library's own cluster client (`redis` 1.8.1, and 2.0.0-rc.2 as well) gets stuck for ever when its only connection to a
+//! node dies while commands are in flight. It begins to recover ("beginning reconnect to initial nodes"), never ends that,
+//! and sends no command any more; every caller runs into its timeout until the process is replaced. Only a few connections
+//! have to be killed under 64 concurrent commands for that. Its recovery and its requests share one lock over the
+//! connections, and requests are not polled while it recovers. `redis` 1.7.1 mended one deadlock of this kind (redis-rs
+//! issue 2418, pull request 2419: `refresh_slots` against `reconnect_loop`); this one remained. One node is the smallest
+//! cluster and the usual one of a test or of a small installation; ElastiCache closes connections on its own whenever it
+//! replaces a node.
+//!
+//! Two more properties would have to be worked around. It repeats a command whose connection died before the reply, which
+//! counts statistics twice ([`Repeat::Never`]), and it holds its lock while it connects to every node of a refreshed slot
+//! map, so that one silent node holds up the commands for all others (redis-rs issue 2092 describes the same of a reconnect).
+//!
+//! # When to delete this module
+//! `tests/contract/store_redis/library.rs` kills connections under the library's client and fails as soon as it survives.
+//! Then replace this module and `slots` by `redis::cluster_async`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use delivery::Fault;
+use delivery::pause::DoublingPause;
 use parking_lot::RwLock;
 use redis::{Cmd, ErrorKind, RedisError, RedisResult, RetryMethod, ServerErrorKind, Value};
 use tokio::sync::Mutex;
@@ -17,56 +33,59 @@ use crate::config::RedisConfig;
 use crate::node::{Node, Repeat, is_dead};
 use crate::slots::{Address, SlotNodes, slot_of};
 
-/// Times that a command is sent again because its node is not there.
+/// Times that a command is sent again because its node is unreachable or not ready. Their pauses add up to 0.3 s, well within
+/// the command's timeout of seconds; an outage that lasts longer, as a failover does, is a transient fault for the caller.
 const FAILURES_MAX: u32 = 6;
-/// The pause before the first of them; every further one is twice as long.
+/// The first pause before a command is sent again: a few times what a round trip within one region takes.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The longest pause while a slot moves.
-const PAUSE_MAX: Duration = Duration::from_millis(40);
+/// The longest pause after a failure: the last of [`FAILURES_MAX`] doubling ones.
+const PAUSE_AFTER_FAILURE_MAX: Duration = Duration::from_millis(160);
+/// The longest pause while a slot moves: the command waits at most this long after the move has ended.
+const PAUSE_WHILE_MOVING_MAX: Duration = Duration::from_millis(40);
 
 /// The nodes of a cluster.
 pub(crate) struct Cluster {
     config: RedisConfig,
     seeds: Vec<Address>,
     map: RwLock<Arc<Map>>,
-    /// Held by whoever asks for the slots anew.
-    asking: Mutex<()>,
+    /// Held while the slot map is read, so that concurrent commands read it once.
+    refreshing: Mutex<()>,
 }
 
-/// What is known of the cluster. It is replaced as a whole.
+/// The known nodes and slots of the cluster. The map is replaced as a whole.
 #[derive(Clone, Default)]
 struct Map {
-    /// How many there were before it.
+    /// The number of maps before this one.
     number: u64,
     slots: SlotNodes,
     nodes: BTreeMap<Address, Arc<Node>>,
 }
 
-fn nobody() -> RedisError {
-    (ErrorKind::Server(ServerErrorKind::ClusterDown), "no node owns the slot").into()
+fn unserved() -> RedisError {
+    (ErrorKind::Server(ServerErrorKind::ClusterDown), "no node serves the slot").into()
 }
 
-/// Where a slot is on its way to.
+/// The node that a redirection names.
 fn redirected(error: &RedisError) -> Option<Address> {
     RedisConfig::address(error.redirect_node()?.0).ok()
 }
 
-/// What follows a command that was not done.
+/// How to go on after a command that was not executed.
 #[derive(Debug, PartialEq, Eq)]
-enum Course {
-    /// The slot is on its way to this node, and the keys are there already.
+enum NextStep {
+    /// Send it once to this node: the slot is moving there, and the keys of the command have arrived.
     Follow(Address),
-    /// The slot has moved, to this node if it was named.
-    Learn(Option<Address>),
-    /// Some keys of the command are on their way and others are not, or it is not said where they are.
+    /// Refresh the slot map: the slot has moved, to this node if one was named.
+    Refresh(Option<Address>),
+    /// Wait: only some keys of the command have moved yet, or the redirection names no node.
     Wait,
-    /// A node is gone or not ready: another may take its slots over.
+    /// Wait and refresh the slot map: a node is gone or not ready, and another one may serve its slots by then.
     Recover,
-    /// It was refused, or may have been done.
+    /// Give up: the command was refused, or may have been executed and must not be repeated.
     End,
 }
 
-impl Course {
+impl NextStep {
     fn after(error: &RedisError, repeat: Repeat) -> Self {
         if is_dead(error) {
             return if repeat == Repeat::Never { Self::End } else { Self::Recover };
@@ -75,7 +94,7 @@ impl Course {
         if matches!(method, RetryMethod::AskRedirect) {
             redirected(error).map_or(Self::Wait, Self::Follow)
         } else if matches!(method, RetryMethod::MovedRedirect) {
-            Self::Learn(redirected(error))
+            Self::Refresh(redirected(error))
         } else if kind == ErrorKind::Server(ServerErrorKind::TryAgain) {
             Self::Wait
         } else if matches!(method, RetryMethod::WaitAndRetry | RetryMethod::RefreshSlotsAndRetry) {
@@ -87,69 +106,70 @@ impl Course {
 }
 
 impl Cluster {
-    /// A cluster of which nobody knows the nodes yet: the first command finds them.
+    /// A cluster whose nodes are not known yet: the first command finds them.
     ///
     /// # Errors
     /// A permanent [`Fault`] when the configuration is wrong.
     pub(crate) fn new(config: &RedisConfig) -> Result<Self, Fault> {
         for info in config.connections()? {
-            // It would show with the first command otherwise.
+            // Otherwise a wrong configuration would show with the first command only.
             drop(Node::new(info, config)?);
         }
         let seeds = config.nodes.iter().map(|node| RedisConfig::address(node)).collect::<Result<_, _>>()?;
-        Ok(Self { config: config.clone(), seeds, map: RwLock::default(), asking: Mutex::default() })
+        Ok(Self { config: config.clone(), seeds, map: RwLock::default(), refreshing: Mutex::default() })
     }
 
     /// Finds the nodes and connects to them.
     pub(crate) async fn reach(&self) -> RedisResult<()> {
-        self.learn(0, None).await?;
+        self.refresh(0, None).await?;
         let map = self.known();
-        // A node that is not there now may be when it is needed.
+        // A node that is unreachable now may be reachable when a command needs it.
         futures::future::join_all(map.nodes.values().map(|node| node.connect())).await;
         Ok(())
     }
 
-    /// Sends a command to the owner of its slot. As long as the slot moves it is sent again: the caller sets the end.
+    /// Sends a command to the node of its slot, again and again while the slot moves. The caller sets the timeout.
     pub(crate) async fn send(&self, cmd: &Cmd, repeat: Repeat) -> RedisResult<Value> {
         let slot = slot_of(cmd);
-        let (mut failures, mut waits, mut on_its_way) = (0, 0, None);
-        // Whoever is sent on at once a second time waits: the nodes do not agree yet.
+        let (mut failures, mut moving_to) = (0, None);
+        let mut after_failure = DoublingPause::new(PAUSE, PAUSE_AFTER_FAILURE_MAX);
+        let mut while_moving = DoublingPause::new(PAUSE, PAUSE_WHILE_MOVING_MAX);
+        // A command that is redirected twice in a row waits: the nodes do not agree yet where the slot is.
         let mut is_redirected = false;
         loop {
             let map = self.known();
             let node = map.slots.of(slot).and_then(|address| map.nodes.get(address));
-            let sent = match (on_its_way.take(), node) {
-                (Some(address), _) => self.met(&address)?.send_asking(cmd).await,
+            let sent = match (moving_to.take(), node) {
+                (Some(address), _) => self.node_of_moving_slot(&address)?.send_asking(cmd).await,
                 (None, Some(node)) => node.send(cmd, repeat).await,
-                (None, None) => Err(nobody()),
+                (None, None) => Err(unserved()),
             };
             let error = match sent {
                 Ok(value) => return Ok(value),
                 Err(error) => error,
             };
-            let course = Course::after(&error, repeat);
-            if course == Course::End || (course == Course::Recover && failures == FAILURES_MAX) {
+            let step = NextStep::after(&error, repeat);
+            if step == NextStep::End || (step == NextStep::Recover && failures == FAILURES_MAX) {
                 return Err(error);
             }
-            if course == Course::Recover {
-                sleep(PAUSE * (1 << failures)).await;
+            if step == NextStep::Recover {
+                sleep(after_failure.take()).await;
                 failures += 1;
-            } else if course == Course::Wait || is_redirected {
-                sleep((PAUSE * (1 << waits)).min(PAUSE_MAX)).await;
-                waits = (waits + 1).min(FAILURES_MAX);
+            } else if step == NextStep::Wait || is_redirected {
+                sleep(while_moving.take()).await;
             }
-            is_redirected = matches!(course, Course::Follow(_) | Course::Learn(_));
-            match course {
-                Course::Follow(address) => on_its_way = Some(address),
-                Course::Learn(node) => self.learn(map.number, node.as_ref()).await?,
-                Course::Recover => self.learn(map.number, None).await?,
-                Course::Wait | Course::End => {}
+            is_redirected = matches!(step, NextStep::Follow(_) | NextStep::Refresh(_));
+            match step {
+                NextStep::Follow(address) => moving_to = Some(address),
+                NextStep::Refresh(node) => self.refresh(map.number, node.as_ref()).await?,
+                NextStep::Recover => self.refresh(map.number, None).await?,
+                NextStep::Wait | NextStep::End => {}
             }
         }
     }
 
-    /// Sends commands to the owners of their slots, all that go to one owner in one write. The answers are in the order
-    /// of the commands; what was not answered has none, and may have been done or not.
+    /// Sends commands to the nodes of their slots, all that go to one node in one write. The replies are in the order of the
+    /// commands; a command without a reply may have been executed or not.
     pub(crate) async fn send_all(&self, commands: &[&Cmd]) -> Vec<Option<Value>> {
         let map = self.known();
         let mut parts = BTreeMap::<&Address, Vec<(usize, &Cmd)>>::new();
@@ -190,8 +210,8 @@ impl Cluster {
         node.map(Arc::new).map_err(unfit)
     }
 
-    /// A node that a slot is on its way to: it may own none yet, and is kept for the commands that follow.
-    fn met(&self, address: &Address) -> RedisResult<Arc<Node>> {
+    /// A node that a slot is moving to. It may serve no slot yet; it is kept for the commands that follow.
+    fn node_of_moving_slot(&self, address: &Address) -> RedisResult<Arc<Node>> {
         let mut map = self.map.write();
         let node = self.node(&map, address)?;
         if !map.nodes.contains_key(address) {
@@ -200,17 +220,17 @@ impl Cluster {
         Ok(node)
     }
 
-    /// Asks the nodes, one after the other and `first` before them, who owns which slot, unless somebody has since the map
-    /// of `number`.
-    async fn learn(&self, number: u64, first: Option<&Address>) -> RedisResult<()> {
-        let _asking = self.asking.lock().await;
+    /// Reads the slot map from the first node that answers, beginning with `first`, unless another caller has read it since
+    /// the map of `number`.
+    async fn refresh(&self, number: u64, first: Option<&Address>) -> RedisResult<()> {
+        let _refreshing = self.refreshing.lock().await;
         let known = self.known();
         if known.number != number {
             return Ok(());
         }
-        let mut failure = nobody();
+        let mut failure = unserved();
         for address in first.into_iter().chain(&self.seeds).chain(known.nodes.keys()) {
-            match self.ask(&known, address).await {
+            match self.slots_from(&known, address).await {
                 Ok(map) => {
                     *self.map.write() = Arc::new(map);
                     return Ok(());
@@ -221,7 +241,7 @@ impl Cluster {
         Err(failure)
     }
 
-    async fn ask(&self, known: &Map, address: &Address) -> RedisResult<Map> {
+    async fn slots_from(&self, known: &Map, address: &Address) -> RedisResult<Map> {
         let asked = self.node(known, address)?;
         let reply = asked.send(redis::cmd("CLUSTER").arg("SLOTS"), Repeat::Safe).await?;
         let slots = SlotNodes::read(reply, address)?;

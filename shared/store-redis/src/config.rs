@@ -1,4 +1,4 @@
-//! Where Redis is, and how long the store waits and keeps.
+//! Where Redis is, how the store logs in, its timeouts, and how long it keeps keys.
 
 use std::time::Duration;
 
@@ -20,21 +20,21 @@ pub enum Topology {
     Single,
 }
 
-/// Whom to trust over TLS.
+/// Which certificates are trusted over TLS.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
     /// Certificates of authorities, PEM; those of the system when there are none.
     pub authorities: Option<Vec<u8>>,
 }
 
-/// How long keys stay that nobody asks for: garbage collection, no decision goes by it.
+/// How long keys stay that are not used any more. This is garbage collection: no decision depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
-    /// A webhook's claim, status and attempts, after the last write. Of a held one they stay.
+    /// A webhook's claim, status and attempts, after the last write. Those of a held webhook stay.
     pub webhook: Duration,
-    /// What a receiver told, after the last write, when nothing waits for its setting.
+    /// An endpoint's state, after the last write, when no webhook is held for it and every setting is active.
     pub endpoint: Duration,
-    /// A tenant's dead letters, after the last one.
+    /// A tenant's index of dead letters, after the last one.
     pub dead_letters: Duration,
     /// An hour's counters.
     pub stats: Duration,
@@ -47,7 +47,7 @@ impl Default for Retention {
     }
 }
 
-/// What connects a store.
+/// The configuration of a store.
 #[derive(Debug, Clone)]
 pub struct RedisConfig {
     /// `host:port` of one node or more; in cluster mode the others are found.
@@ -56,15 +56,15 @@ pub struct RedisConfig {
     pub topology: Topology,
     /// The number of the database; a cluster has only 0.
     pub database: u32,
-    /// TLS, if it is spoken.
+    /// TLS, if the connections are encrypted.
     pub tls: Option<Tls>,
-    /// Who logs in.
+    /// How connections log in.
     pub login: Login,
-    /// What making a connection may take.
+    /// How long making a connection may take.
     pub connect_timeout: Duration,
-    /// What a command may take, its retries included: after a dead connection, and as long as its slot moves.
+    /// How long a command may take, including its repetitions after a dead connection and while its slot moves.
     pub command_timeout: Duration,
-    /// Comes before every key, outside of the hash tag; must hold no brace. For tests that share one Redis.
+    /// The beginning of every key, outside of the hash tag; it must contain no brace. For tests that share one Redis.
     pub prefix: String,
     /// How long keys stay.
     pub retention: Retention,
@@ -90,7 +90,7 @@ impl RedisConfig {
     /// The nodes as the client takes them.
     ///
     /// # Errors
-    /// A permanent [`Fault`] that names what is wrong.
+    /// A permanent [`Fault`] that names the mistake.
     pub(crate) fn connections(&self) -> Result<Vec<ConnectionInfo>, Fault> {
         let wrong = |what: String| Err(Fault::new(FaultKind::Permanent, what));
         if self.prefix.contains(['{', '}']) {
@@ -132,7 +132,8 @@ impl RedisConfig {
         Ok(info.set_tcp_settings(self.tcp()).set_redis_settings(self.redis()))
     }
 
-    /// A connection on which nothing is acknowledged any more is dead, as after a freeze.
+    /// A connection whose peer acknowledges nothing for half a command's timeout is dead, as after a freeze of the process. The
+    /// other half is for sending the command again over a new connection.
     fn tcp(&self) -> TcpSettings {
         TcpSettings::default().set_nodelay(true).set_user_timeout(self.command_timeout / 2)
     }
@@ -158,23 +159,26 @@ impl RedisConfig {
 mod tests {
     use super::*;
 
-    fn mistake(config: &RedisConfig) -> String {
+    fn mistake_of(config: &RedisConfig) -> String {
         config.connections().unwrap_err().to_string()
     }
 
     #[test]
     fn a_mistake_is_named() {
         let nodes = |node: &str| RedisConfig { nodes: vec![node.to_owned()], ..RedisConfig::default() };
-        assert_eq!(mistake(&nodes("redis")), "\"redis\" is not host:port");
-        assert_eq!(mistake(&nodes("redis:x")), "\"redis:x\" is not host:port");
-        assert_eq!(mistake(&nodes(":6379")), "\":6379\" is not host:port");
-        assert_eq!(mistake(&RedisConfig { nodes: Vec::new(), ..RedisConfig::default() }), "no Redis node is named");
+        assert_eq!(mistake_of(&nodes("redis")), "\"redis\" is not host:port");
+        assert_eq!(mistake_of(&nodes("redis:x")), "\"redis:x\" is not host:port");
+        assert_eq!(mistake_of(&nodes(":6379")), "\":6379\" is not host:port");
+        assert_eq!(
+            mistake_of(&RedisConfig { nodes: Vec::new(), ..RedisConfig::default() }),
+            "no Redis node is named"
+        );
         let braces = RedisConfig { prefix: "{a}".to_owned(), ..RedisConfig::default() };
-        assert_eq!(mistake(&braces), "the key prefix \"{a}\" must not contain braces");
+        assert_eq!(mistake_of(&braces), "the key prefix \"{a}\" must not contain braces");
     }
 
     #[test]
-    fn nodes_are_read() {
+    fn addresses_are_read() {
         let config = RedisConfig { nodes: vec!["[::1]:7000".to_owned()], ..RedisConfig::default() };
         let found = config.connections().unwrap();
         assert_eq!(found[0].addr(), &ConnectionAddr::Tcp("::1".to_owned(), 7000));

@@ -1,4 +1,4 @@
-//! What went wrong with Redis, as a fault of howk's.
+//! Errors of the Redis client as faults.
 
 use std::error::Error;
 use std::io;
@@ -7,24 +7,28 @@ use std::sync::Arc;
 use delivery::{Fault, FaultKind};
 use redis::{ErrorKind, ParsingError, RedisError, ServerErrorKind};
 
-/// KeyedQueue an error of the client into a fault that says what was asked.
+/// Turns an error of the client into a fault that names the command.
 pub(crate) fn of(what: &'static str) -> impl Fn(RedisError) -> Fault {
     move |error| Fault::caused(kind(&error), format!("Redis: {what} failed"), error)
 }
 
-/// The fault of a configuration that the client cannot use, whatever it calls that.
+/// The fault of a configuration that the client refuses.
 pub(crate) fn misconfigured(error: RedisError) -> Fault {
     Fault::caused(FaultKind::Permanent, "Redis: the configuration cannot be used", error)
 }
 
-/// The fault of a reply of another shape: another program's key, or a script that is not ours.
+/// The fault of a reply of another shape, as of a key that another program wrote.
 pub(crate) fn unexpected(what: &'static str) -> impl Fn(ParsingError) -> Fault {
     move |error| {
-        Fault::caused(FaultKind::Permanent, format!("Redis: the reply to {what} is not what it should be"), error)
+        Fault::caused(
+            FaultKind::Permanent,
+            format!("Redis: the reply to {what} has another shape than expected"),
+            error,
+        )
     }
 }
 
-/// Whether an error passes by itself. Redirections and lost slots do: a cluster fails over within seconds.
+/// The kind of fault that an error is. Redirections and lost slots are transient: a cluster fails over within seconds.
 fn kind(error: &RedisError) -> FaultKind {
     match error.code() {
         Some("NOAUTH" | "WRONGPASS" | "NOPERM" | "WRONGTYPE" | "CROSSSLOT") => return FaultKind::Permanent,
@@ -42,7 +46,7 @@ fn kind(error: &RedisError) -> FaultKind {
     if permanent || is_untrusted(error) { FaultKind::Permanent } else { FaultKind::Transient }
 }
 
-/// Whether nobody that we trust vouches for the server.
+/// Whether the certificate of the server is signed by no trusted authority.
 fn is_untrusted(error: &RedisError) -> bool {
     let shared = error.source().and_then(|cause| cause.downcast_ref::<Arc<dyn Error + Send + Sync>>());
     let io = shared.and_then(|cause| cause.downcast_ref::<io::Error>());
@@ -55,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_acts_follows_from_the_error() {
+    fn the_kind_of_fault_follows_from_the_error() {
         let cases = [
             (redis::make_extension_error("WRONGPASS".to_owned(), None), FaultKind::Permanent),
             (redis::make_extension_error("OOM".to_owned(), None), FaultKind::OverLimit),
@@ -65,8 +69,8 @@ mod tests {
             (RedisError::from(io::Error::from(io::ErrorKind::TimedOut)), FaultKind::Transient),
         ];
         for (error, expected) in cases {
-            let told = error.to_string();
-            assert_eq!(of("claim")(error).kind, expected, "{told}");
+            let text = error.to_string();
+            assert_eq!(of("claim")(error).kind, expected, "{text}");
         }
     }
 }

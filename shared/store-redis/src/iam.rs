@@ -1,7 +1,7 @@
 //! Logging in to ElastiCache with an AWS identity: the password is a request that was signed but never sent.
 //!
-//! A connection asks when it is made, and is logged in anew in time, since ElastiCache ends it otherwise. A token serves
-//! every connection while it is young; it ends with the credentials that signed it, if they end first.
+//! A connection logs in when it is made, and again before ElastiCache would end it. All connections share a token while it is
+//! young. A token ends with the credentials that signed it, if they end first.
 
 use std::error::Error;
 use std::fmt;
@@ -21,13 +21,15 @@ use tokio::sync::{Mutex, OnceCell};
 
 use crate::login::{LoginSource, Logins};
 
-/// How long a token may be used to log in: ElastiCache takes no longer ones.
+/// How long a token may be used to log in: the longest that ElastiCache accepts.
 const LIFE: Duration = Duration::from_mins(15);
-/// A token that lives longer than this is used again.
+/// A token that is valid for longer than this is used again: a third of its time, so that a token that is about to end is
+/// never sent.
 const YOUNG: Duration = Duration::from_mins(5);
-/// A connection is logged in anew after this: ElastiCache ends one 12 hours after its last login.
+/// A connection logs in again after this: ElastiCache ends a connection 12 hours after its last login, and half of that leaves
+/// hours for repeating a login that failed.
 const AGAIN: Duration = Duration::from_hours(6);
-/// The pause after a token that could not be made.
+/// The pause after a token that could not be signed: the services that issue credentials limit requests, and a login has hours.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// A cache of ElastiCache. Its name is in lower case.
@@ -70,8 +72,8 @@ impl fmt::Debug for IamLogins {
 }
 
 impl IamLogins {
-    /// With the identity of the process, in the region that its AWS settings name. The user is one of ElastiCache's whose
-    /// id and name are this.
+    /// With the identity of the process, in the region that its AWS settings name. `user` is both the id and the name of a user
+    /// of ElastiCache.
     pub fn of_process(cache: Cache, user: String, clock: Arc<dyn Clock>) -> Self {
         Self::by(cache, user, (clock, OnceCell::new()))
     }
@@ -159,7 +161,7 @@ impl Inner {
     }
 }
 
-/// The identity of the process. Asked once: its provider is what renews credentials.
+/// The identity of the process. It is read once: its provider renews the credentials.
 async fn of_process() -> Result<Identity, Fault> {
     let settings = aws_config::load_defaults(BehaviorVersion::latest()).await;
     let lacks =

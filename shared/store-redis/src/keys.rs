@@ -1,33 +1,46 @@
-//! The keys: all that the store reads and writes, and nothing else.
+//! The keys: the store reads and writes these and no others.
 //!
-//! What stands in braces decides the slot, so the keys of one script share it. The prefix stands outside of the braces:
-//! it parts the keys of tests that share one Redis and never the slots of one script. A time to live only collects what
-//! nobody asked for any more; what waits has none.
+//! The text in braces decides the slot, so the keys of one script share it. The prefix stands outside of the braces: it
+//! separates the keys of tests that share one Redis and never the slots of one script. A time to live only collects keys
+//! that are not used any more; keys of waiting webhooks have none.
 
 use domain::{ConfigId, EndpointHash, WebhookId};
 
-/// The shards of the retry schedule.
+/// The shards of the retry schedule: sixteen, so that up to sixteen nodes share it, and one look at all of them is still one
+/// small round trip.
 pub const DUE_SHARDS: u8 = 16;
 
 /// Every kind of key and what it holds.
 pub const DOCUMENTED: [(&str, &str); 20] = [
-    ("{wh:<id>}", "hash: claim, status, the last attempts (a:<dispatch><number>), dead (whose dead letter it is)"),
-    ("{ep:<hash>}", "hash: version, circuit, cooldown, bucket:<start>, tokens, url; nothing of a healthy endpoint"),
-    ("{ep:<hash>}:inflight", "zset: holder of a lease, by its expiry"),
-    ("{ep:<hash>}:settings", "set: tenants whose decision is not the normal one, or for whom webhooks are held"),
-    ("{ep:<hash>}:setting:<config_id>", "string: what one tenant decided, and when"),
-    ("{ep:<hash>}:held:<config_id>", "hash: what is held for one tenant, by webhook"),
-    ("{host:<host>}:inflight", "zset: holder of a lease, by its expiry"),
-    ("{due:NN}:at", "zset: what waits, by due time or the end of its lease; no time to live"),
-    ("{due:NN}:records", "hash: its dispatch and compressed record; no time to live"),
-    ("{due:NN}:leases", "hash: the token of the release that holds it; no time to live"),
-    ("{dead:<config_id>}:at", "zset: one tenant's dead letters, by time"),
-    ("{dead:<config_id>}:ids", "hash: the same by webhook, and until when each is leased"),
+    (
+        "{wh:<id>}",
+        "hash: claim, status, the last attempts (a:<dispatch><number>), dead (the tenant whose index has its dead letter)",
+    ),
+    (
+        "{ep:<hash>}",
+        "hash: version, circuit, cooldown, counts by time (bucket:<start>), tokens, url; absent for a healthy endpoint",
+    ),
+    ("{ep:<hash>}:inflight", "zset: holders of in-flight leases, by expiry"),
+    ("{ep:<hash>}:settings", "set: tenants whose setting is not active, or for whom webhooks are held"),
+    (
+        "{ep:<hash>}:setting:<config_id>",
+        "string: the setting for one tenant (active, paused, disabled, gone), and when it was decided",
+    ),
+    ("{ep:<hash>}:held:<config_id>", "hash: the held webhooks of one tenant, by id; no time to live"),
+    ("{host:<host>}:inflight", "zset: holders of in-flight leases, by expiry"),
+    ("{due:NN}:at", "zset: the waiting webhooks of one shard, by due time or end of lease; no time to live"),
+    ("{due:NN}:records", "hash: dispatch and compressed record of each waiting webhook, by id; no time to live"),
+    ("{due:NN}:leases", "hash: token of the scheduler that leased a webhook, by id; no time to live"),
+    ("{dead:<config_id>}:at", "zset: the dead letters of one tenant, by time"),
+    ("{dead:<config_id>}:ids", "hash: the same dead letters by webhook, each with the end of its lease"),
     ("dead:configs", "set: tenants with dead letters; no time to live"),
-    ("endpoints:unhealthy", "zset: endpoints that may not be in their normal state; no time to live"),
+    ("endpoints:unhealthy", "zset: endpoints that may be unhealthy; no time to live"),
     ("stats:<YYYYMMDDHH>", "hash: the counters of one hour, UTC"),
-    ("{hll}:<YYYYMMDDHH>", "HyperLogLog: endpoints of one hour; one slot, because hours are united"),
-    ("{system}:epoch", "string: the mark of a whole hot state; no time to live"),
+    (
+        "{hll}:<YYYYMMDDHH>",
+        "HyperLogLog: the endpoints of one hour; all hours share a slot, because they are counted together",
+    ),
+    ("{system}:epoch", "string: the epoch: the hot state is rebuilt; no time to live"),
     ("{system}:rebuild", "hash: holder, until, fence and cursor of the rebuild; no time to live"),
     ("kv:<namespace>:<key>", "not the store's: Lua"),
     ("script:<config_id>", "not the store's: Lua"),
@@ -39,7 +52,7 @@ pub(crate) struct Keys {
     prefix: String,
 }
 
-/// The keys of one endpoint that belong to nobody in particular.
+/// The keys of one endpoint that all its tenants share.
 pub(crate) struct EndpointKeys {
     pub(crate) state: String,
     pub(crate) inflight: String,
@@ -119,7 +132,7 @@ impl Keys {
     }
 }
 
-/// The shard of a webhook: the same in every version, for its entry would be found nowhere else.
+/// The shard of a webhook. It must never change between versions: an entry is looked for in this shard only.
 pub(crate) fn shard_of(id: &WebhookId) -> u8 {
     u8::try_from(fnv(id.as_str().bytes()) % u64::from(DUE_SHARDS)).unwrap_or_default()
 }
@@ -135,7 +148,7 @@ pub(crate) fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
 mod tests {
     use super::*;
 
-    fn written() -> Vec<String> {
+    fn written_keys() -> Vec<String> {
         let keys = Keys::new("p:");
         let config = ConfigId::parse("acme:eu").unwrap();
         let hash = EndpointHash::parse("0123456789abcdef0123456789abcdef").unwrap();
@@ -177,7 +190,7 @@ mod tests {
             values.iter().fold(format!("p:{pattern}"), |key, (name, value)| key.replace(name, value))
         };
         let documented = DOCUMENTED.iter().filter(|(_, what)| !what.starts_with("not the store's"));
-        assert_eq!(written(), documented.map(|(pattern, _)| filled(pattern)).collect::<Vec<_>>());
+        assert_eq!(written_keys(), documented.map(|(pattern, _)| filled(pattern)).collect::<Vec<_>>());
     }
 
     #[test]

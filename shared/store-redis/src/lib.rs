@@ -4,12 +4,15 @@
 //! slots: the keys of one script share a hash tag ([`keys`] is their list), and every script gets its keys in KEYS. One
 //! multiplexed connection per node carries everything.
 //!
-//! Two round trips per attempt: *open* sends its scripts together, one per hash slot, and so does *close* with what it
-//! writes. [`RedisStore::traffic`] counts them. What was accepted is in the log: all of this may be lost at any moment.
+//! Two round trips per attempt: *acquire* sends its scripts together, one per hash slot, and so does *apply* with its writes.
+//! [`RedisStore::traffic`] counts them. What was accepted is in the log: everything here may be lost at any moment.
+//!
+//! A write passes through two shapes on its way to Redis: a `Batch` groups the writes of one apply that share a script, and
+//! makes `Command`s of them, each with the `ReplyKind` by which its reply is read into a `Reply`.
 //!
 //! What is deliberately absent: decisions (the scripts in `lua/` do what the pure functions of `domain` say, and the
-//! contract suites hold both equal), a clock (every script gets `now`), time to live as logic (it only collects what
-//! nobody asked for any more), encodings (`wire::hot` has them).
+//! contract suites hold both equal), a clock (every script gets `now`), time to live as logic (it only collects
+//! keys that are not used any more), encodings (`wire::hot` has them).
 //!
 //! Invariants: CL-1, CB-1, LN-1 by scripts that are atomic; ST-1 by a merge in a script; RB-1 by writes that commute.
 

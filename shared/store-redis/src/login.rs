@@ -1,4 +1,4 @@
-//! Who logs in: nobody, a user with a password, or whoever a source of short-lived passwords names.
+//! How a connection logs in: not at all, with a password, or with short-lived passwords from a source.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,20 +9,20 @@ use domain::Secret;
 use futures::stream::{Stream, StreamExt};
 use redis::{BasicAuth, ErrorKind, RedisError, RedisResult, StreamingCredentialsProvider};
 
-/// User names with passwords, each valid from when it comes until the next one.
+/// User names with passwords, each valid until the next one.
 pub type Logins = Pin<Box<dyn Stream<Item = Result<(String, Secret), Fault>> + Send>>;
 
 /// A source of short-lived passwords, such as the tokens of AWS IAM.
 pub trait LoginSource: Send + Sync {
-    /// The login of one connection: the first at once, another whenever the one before is about to end. Every connection
-    /// asks for its own, and logs in again with each that comes.
+    /// The logins of one connection: the first at once, another whenever the one before is about to end. Every connection has
+    /// a stream of its own, and logs in again with each item.
     fn logins(&self) -> Logins;
 }
 
-/// Who logs in.
+/// How a connection logs in.
 #[derive(Clone)]
 pub enum Login {
-    /// Nobody: Redis asks for no password.
+    /// Not at all: Redis asks for no password.
     None,
     /// A user of Redis' access control, or the default user.
     Password {
@@ -31,7 +31,7 @@ pub enum Login {
         /// The password.
         password: Secret,
     },
-    /// Whoever the source names.
+    /// With the logins of a source.
     From(Arc<dyn LoginSource>),
 }
 
@@ -47,12 +47,12 @@ impl fmt::Debug for Login {
     }
 }
 
-/// A source of logins as the client asks for it.
+/// A source of logins in the shape that the client takes.
 pub(crate) struct Source(pub(crate) Arc<dyn LoginSource>);
 
 impl StreamingCredentialsProvider for Source {
     fn subscribe(&self) -> Pin<Box<dyn Stream<Item = RedisResult<BasicAuth>> + Send + 'static>> {
-        let told = |login: Result<(String, Secret), Fault>| match login {
+        let converted = |login: Result<(String, Secret), Fault>| match login {
             Ok((user, password)) => Ok(BasicAuth::new(user, password.reveal().to_owned())),
             Err(fault) => {
                 let kind = match fault.kind {
@@ -62,6 +62,6 @@ impl StreamingCredentialsProvider for Source {
                 Err(RedisError::from((kind, "no login for Redis", fault.to_string())))
             }
         };
-        Box::pin(self.0.logins().map(told))
+        Box::pin(self.0.logins().map(converted))
     }
 }

@@ -1,4 +1,4 @@
-//! One node: one multiplexed connection, made when it is needed and replaced when it is dead.
+//! One node: one multiplexed connection, made with the first command and replaced when it is dead.
 
 use std::io;
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::login::{Login, Source};
 /// Whether a command may be sent again when its connection died before the reply came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// Doing it twice is doing it once.
+    /// A second time changes nothing.
     Safe,
-    /// It would be done twice.
+    /// A second time would count twice.
     Never,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Node {
     settings: AsyncConnectionConfig,
     timeout: Duration,
     live: RwLock<Option<Live>>,
-    /// Held by whoever makes a connection.
+    /// Held while a connection is made, so that one is made for all commands that wait for it.
     making: Mutex<()>,
 }
 
@@ -43,13 +43,13 @@ struct Live {
     connection: MultiplexedConnection,
 }
 
-/// The error of what did not come in time.
-pub(crate) fn late() -> RedisError {
+/// The error of a reply that did not come in time.
+pub(crate) fn timed_out() -> RedisError {
     io::Error::from(io::ErrorKind::TimedOut).into()
 }
 
-/// Whether an error says that its connection is dead. The client itself sets no time limit, so one that passed is the
-/// system's word that nothing was acknowledged any more.
+/// Whether an error says that its connection is dead. The client has no timeout of its own, so an error of that kind comes
+/// from the system: its peer has acknowledged nothing for `TCP_USER_TIMEOUT`.
 pub(crate) fn is_dead(error: &RedisError) -> bool {
     matches!(
         error.retry_method(),
@@ -58,14 +58,14 @@ pub(crate) fn is_dead(error: &RedisError) -> bool {
 }
 
 impl Node {
-    /// A node that nobody is connected to yet.
+    /// A node without a connection: the first command makes it.
     ///
     /// # Errors
     /// A permanent [`Fault`] when the configuration is wrong.
     pub(crate) fn new(info: ConnectionInfo, config: &RedisConfig) -> Result<Self, Fault> {
         let client = match config.certificates() {
             Some(certificates) => {
-                // Whoever was first chose for the process, which is as good.
+                // It fails when another part of the process has installed a provider, which serves as well.
                 drop(rustls::crypto::ring::default_provider().install_default());
                 Client::build_with_tls(info, certificates)
             }
@@ -84,12 +84,12 @@ impl Node {
         })
     }
 
-    /// Connects, unless that is done.
+    /// Connects, unless there is a connection.
     pub(crate) async fn connect(&self) -> RedisResult<()> {
         self.live().await.map(drop)
     }
 
-    /// Sends a command, and once more over a new connection when the one that it went over is dead.
+    /// Sends a command, and once more over a new connection when its connection turns out to be dead.
     pub(crate) async fn send(&self, cmd: &Cmd, repeat: Repeat) -> RedisResult<Value> {
         let Live { number, mut connection } = self.live().await?;
         match connection.send_packed_command(cmd).await.and_then(Value::extract_error) {
@@ -104,8 +104,8 @@ impl Node {
         }
     }
 
-    /// Sends commands in one write. The answers are in their order; what was refused has none, nor has anything when the
-    /// connection died: it may have been done or not.
+    /// Sends commands in one write. The replies are in their order; a command that was refused has none, and none has one
+    /// when the connection died: then each may have been executed or not.
     pub(crate) async fn send_all(&self, commands: &[&Cmd]) -> Vec<Option<Value>> {
         let mut pipeline = Pipeline::with_capacity(commands.len());
         for cmd in commands {
@@ -118,7 +118,7 @@ impl Node {
         }
     }
 
-    /// Sends a command for a slot that is on its way to this node. A connection that is dead is replaced for the next one.
+    /// Sends a command for a slot that is moving to this node. A dead connection is replaced for the next command.
     pub(crate) async fn send_asking(&self, cmd: &Cmd) -> RedisResult<Value> {
         let mut asking = redis::pipe();
         asking.cmd("ASKING").add_command(cmd.clone());
@@ -138,7 +138,7 @@ impl Node {
         }
     }
 
-    /// The connection after number `dead`, or the first. Whoever comes first makes it, the others wait for it.
+    /// The connection after number `dead`, or the first. One caller makes it, and concurrent callers wait for it.
     async fn after(&self, dead: Option<u64>) -> RedisResult<Live> {
         let _making = self.making.lock().await;
         let known = self.live.read().clone();
@@ -146,11 +146,11 @@ impl Node {
             return Ok(live);
         }
         let connecting = self.client.get_multiplexed_async_connection_with_config(&self.settings);
-        let connection = timeout(self.timeout, connecting).await.map_err(|_| late())??;
+        let connection = timeout(self.timeout, connecting).await.map_err(|_| timed_out())??;
         let live = Live { number: dead.map_or(0, |dead| dead + 1), connection };
         *self.live.write() = Some(live.clone());
         if dead.is_some() {
-            tracing::info!(number = live.number, "a connection to Redis was dead and is replaced");
+            tracing::info!(number = live.number, "a dead connection to Redis was replaced");
         }
         Ok(live)
     }
@@ -165,7 +165,7 @@ mod tests {
     fn a_dead_connection_is_told_from_a_refusal() {
         let io = |kind: io::ErrorKind| RedisError::from(io::Error::from(kind));
         assert!(is_dead(&io(io::ErrorKind::BrokenPipe)) && is_dead(&io(io::ErrorKind::UnexpectedEof)));
-        assert!(is_dead(&late()));
+        assert!(is_dead(&timed_out()));
         for kind in [ServerErrorKind::NoScript, ServerErrorKind::Moved, ServerErrorKind::NoPerm] {
             assert!(!is_dead(&RedisError::from((ErrorKind::Server(kind), "no"))));
         }

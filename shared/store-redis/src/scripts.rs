@@ -42,12 +42,12 @@ impl Call {
         self
     }
 
-    /// Must not be made twice.
+    /// Lets the call be sent once only: a second one would count twice.
     pub(crate) fn once(self) -> Self {
         Self { repeat: Repeat::Never, ..self }
     }
 
-    /// The same call with the script itself in place of its hash, for a node that does not know it: it will then.
+    /// The same call with the script itself in place of its hash, for a node that does not know the script. The node keeps it.
     pub(crate) fn in_full(&self) -> Cmd {
         let mut cmd = redis::cmd("EVAL");
         cmd.arg(self.script.code);
@@ -76,22 +76,22 @@ scripts! {
     COUNT = "count";
     COUNT_ENDPOINTS = "count_endpoints";
     CREATE = "create";
-    DEAD_FORGET = "dead_forget";
-    DEAD_LEASE = "dead_lease";
-    DEAD_MARK = "dead_mark";
-    DEAD_PUT = "dead_put";
     DECIDE = "decide";
     DOMAIN_LEASE = "domain_lease";
+    FORGET_DEAD_LETTER = "forget_dead_letter";
     FORGET_DUE = "forget_due";
+    GIVE_BACK_TOKEN = "give_back_token";
     HOLD = "hold";
+    INDEX_DEAD_LETTERS = "index_dead_letters";
+    LEASE_DEAD_LETTER = "lease_dead_letter";
     LEASE_DUE = "lease_due";
     REBUILD_ADVANCE = "rebuild_advance";
     REBUILD_COMPLETE = "rebuild_complete";
     REBUILD_LOCK = "rebuild_lock";
+    RECORD_DEAD_LETTER = "record_dead_letter";
     REPORT = "report";
     SCHEDULE = "schedule";
     SETTLE = "settle";
-    TOKEN_BACK = "token_back";
     UNCLAIM = "unclaim";
     UNHOLD = "unhold";
     UNSCHEDULE = "unschedule";
@@ -101,10 +101,11 @@ scripts! {
 mod tests {
     use super::*;
 
+    /// So that a reader sees a script, its keys and its arguments on one screen.
     const LINES_MAX: usize = 40;
 
     #[test]
-    fn every_script_is_short_and_says_what_it_takes() {
+    fn every_script_is_short_and_documents_its_keys_arguments_and_reply() {
         for Script { name, code, .. } in ALL {
             assert!(code.lines().count() <= LINES_MAX, "{name} has more than {LINES_MAX} lines");
             for part in ["-- KEYS ", "-- ARGV ", "-- Reply", "-- Atomic: "] {
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_a_script() {
+    fn every_file_of_the_folder_is_used() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/lua");
         let mut files: Vec<_> =
             std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! The 16,384 slots of a cluster: which one a key is in, and which node owns it.
+//! The 16,384 slots of a cluster: the slot of a key, and the node that serves it.
 
 use redis::{Cmd, RedisResult, Value, from_redis_value};
 
@@ -8,7 +8,7 @@ pub(crate) type Address = (String, u16);
 /// The number of slots.
 const SLOTS: u16 = 16_384;
 
-/// The slot of a command's first key, which stands behind the name, or behind script and number of keys.
+/// The slot of a command's first key, which follows the name, or the script and the number of keys.
 pub(crate) fn slot_of(cmd: &Cmd) -> u16 {
     let arg = |place: usize| match cmd.args_iter().nth(place) {
         Some(redis::Arg::Simple(bytes)) => bytes,
@@ -18,7 +18,7 @@ pub(crate) fn slot_of(cmd: &Cmd) -> u16 {
     crc16(tag(arg(place))) % SLOTS
 }
 
-/// What stands in the first pair of braces, if there is anything in them; else the whole key.
+/// The hash tag: the text in the first pair of braces, if there is any; else the whole key.
 fn tag(key: &[u8]) -> &[u8] {
     let inside = key.iter().position(|byte| *byte == b'{').and_then(|open| {
         let rest = key.get(open + 1..)?;
@@ -28,7 +28,7 @@ fn tag(key: &[u8]) -> &[u8] {
     inside.filter(|inside| !inside.is_empty()).unwrap_or(key)
 }
 
-/// CRC-16/XMODEM of one byte in front of nothing, by that byte.
+/// CRC-16/XMODEM of each single byte.
 const CRC_OF_BYTE: [u16; 256] = {
     let (mut table, mut byte) = ([0; 256], 0_u16);
     let mut rest: &mut [u16] = &mut table;
@@ -54,15 +54,16 @@ fn crc16(bytes: &[u8]) -> u16 {
     })
 }
 
-/// Which node owns which slots.
+/// Which node serves which slots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct SlotNodes {
-    /// First and last slot, and the owner, by slot.
+    /// First and last slot, and the node, by slot.
     ranges: Vec<(u16, u16, Address)>,
 }
 
 impl SlotNodes {
-    /// Reads a node's reply to `CLUSTER SLOTS`. A node that does not know its own name is found where it was `asked`.
+    /// Reads a node's reply to `CLUSTER SLOTS`. A node that does not know its own name is reached at the address of the node that
+    /// was `asked`.
     ///
     /// # Errors
     /// When the reply has another shape.
@@ -84,14 +85,14 @@ impl SlotNodes {
         Ok(Self { ranges })
     }
 
-    /// The owner of a slot; `None` while nobody owns it.
+    /// The node of a slot; `None` while no node serves it.
     pub(crate) fn of(&self, slot: u16) -> Option<&Address> {
         let after = self.ranges.partition_point(|(first, ..)| *first <= slot);
         let (_, last, address) = self.ranges.get(after.checked_sub(1)?)?;
         (slot <= *last).then_some(address)
     }
 
-    /// Every owner.
+    /// Every node.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Address> {
         self.ranges.iter().map(|(.., address)| address)
     }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_read_and_found() {
+    fn the_reply_to_cluster_slots_is_read() {
         let range = |first, last, node| Value::Array(vec![Value::Int(first), Value::Int(last), node]);
         let named = Value::BulkString(b"node-b".to_vec());
         let nameless = Value::BulkString(Vec::new());

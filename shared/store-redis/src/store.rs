@@ -14,14 +14,15 @@ mod batch;
 mod command;
 mod dead_letters;
 mod endpoints;
-mod folded;
 mod hot_state;
+mod list_changes;
 mod recovery;
 mod replies;
 mod schedule;
 mod stats;
 mod statuses;
 mod unhealthy;
+mod writes;
 
 /// Every port of the hot state, on Redis.
 pub struct RedisStore {
@@ -37,10 +38,10 @@ impl fmt::Debug for RedisStore {
 }
 
 impl RedisStore {
-    /// A store that connects when it is first asked for something, and as often as that fails, with the next.
+    /// A store that connects with its first command, and tries again with every further one while that fails.
     ///
     /// # Errors
-    /// A permanent [`Fault`] when the configuration is wrong, as far as that shows without Redis.
+    /// A permanent [`Fault`] when the configuration is wrong in a way that is visible without Redis.
     pub fn new(config: &RedisConfig) -> Result<Self, Fault> {
         let link = Link::new(config)?;
         Ok(Self { link, keys: Keys::new(&config.prefix), retention: config.retention })
@@ -56,16 +57,16 @@ impl RedisStore {
         Ok(store)
     }
 
-    /// Connects now, unless that is done.
+    /// Connects now, unless the store is connected.
     ///
     /// # Errors
-    /// A permanent [`Fault`] when the configuration or the login is wrong, a transient one when Redis cannot be reached:
-    /// it may be there later.
+    /// A permanent [`Fault`] when the configuration or the login is wrong, a transient one when Redis cannot be reached,
+    /// since it may be reachable later.
     pub async fn reach(&self) -> Result<(), Fault> {
         self.link.reach().await
     }
 
-    /// What went over the connection so far.
+    /// The round trips and commands so far.
     pub fn traffic(&self) -> Traffic {
         self.link.traffic()
     }

@@ -292,7 +292,7 @@ fn a_partition_that_went_while_it_was_paused_flows_when_it_comes_back() {
 fn traffic_is_counted_by_the_clients_themselves() {
     run(async {
         let kafka = log().await;
-        let traffic = TrafficCounter::told_every(Duration::from_millis(20));
+        let traffic = TrafficCounter::every(Duration::from_millis(20));
         let config = KafkaConfig { traffic: Some(traffic.clone()), ..kafka.config.clone() };
         let counted =
             KafkaLog::connect(config, Arc::<ManualClock>::clone(&kafka.clock)).await.expect("Kafka answers");

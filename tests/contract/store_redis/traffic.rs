@@ -63,7 +63,7 @@ pub(super) fn settled(dispatch: &Dispatch, facts: &Facts, phase: Phase) -> Vec<W
 }
 
 fn since(before: Traffic, after: Traffic) -> (u64, u64) {
-    (after.trips - before.trips, after.commands - before.commands)
+    (after.round_trips - before.round_trips, after.commands - before.commands)
 }
 
 /// Runs every script once, so that Redis knows them all.

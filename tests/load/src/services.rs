@@ -108,7 +108,7 @@ impl Services {
     /// # Errors
     /// When Kafka or Redis cannot be reached.
     pub(crate) async fn connect(&self) -> anyhow::Result<Clients> {
-        let kafka = TrafficCounter::told_every(TOLD_EVERY);
+        let kafka = TrafficCounter::every(TOLD_EVERY);
         let config = KafkaConfig { traffic: Some(kafka.clone()), ..self.kafka() };
         let log =
             Arc::new(KafkaLog::connect(config, Arc::new(SystemClock)).await.context("Kafka cannot be reached")?);
@@ -170,7 +170,7 @@ impl Clients {
     /// What went over these clients; Kafka's part lags behind until [`Self::settled`].
     pub(crate) fn traffic(&self) -> Traffic {
         let (kafka, redis) = (self.kafka.traffic(), self.store.traffic());
-        Traffic { kafka_requests: kafka.requests, redis_trips: redis.trips, redis_commands: redis.commands }
+        Traffic { kafka_requests: kafka.requests, redis_trips: redis.round_trips, redis_commands: redis.commands }
     }
 
     /// The same, once Kafka's clients have told theirs.

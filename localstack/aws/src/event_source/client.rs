@@ -42,7 +42,7 @@ impl ClientContext for Reports {
     }
 
     fn stats_raw(&self, statistics: &[u8]) {
-        self.brokers.tell(statistics);
+        self.brokers.observe(statistics);
         let Ok(statistics) = serde_json::from_slice::<Statistics>(statistics) else { return };
         let topic = statistics.topics.get(&self.topic);
         let partitions = topic.into_iter().flat_map(|topic| &topic.partitions);

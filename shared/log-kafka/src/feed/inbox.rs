@@ -1,4 +1,4 @@
-//! What a member has read and nobody has asked for yet.
+//! The records that a member has read and its caller has not taken yet.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use delivery::Fault;
 use delivery::ports::log::LogRecord;
 use tokio::sync::Notify;
 
-/// Records that may wait.
+/// Records that may wait: more than a lane takes at once, so that it never waits for a fetch while there is a backlog.
 const RECORDS_MAX: usize = 1024;
 
-/// A bounded queue from the member's thread to whoever asks. The bound is soft: what was fetched already still fits.
+/// A bounded queue from the member's thread to the caller. The bound is soft: records that were fetched already still fit.
 pub(super) struct Inbox {
     waiting: parking_lot::Mutex<Waiting>,
     filled: Notify,
@@ -22,7 +22,7 @@ pub(super) struct Inbox {
 struct Waiting {
     records: VecDeque<(LogRecord, usize)>,
     bytes: usize,
-    /// The last failure that nobody was told of.
+    /// The last failure that was not returned to the caller yet.
     fault: Option<Fault>,
     is_closed: bool,
 }
@@ -63,7 +63,7 @@ impl Inbox {
         self.filled.notify_one();
     }
 
-    /// Takes out the records of partitions that another member has now.
+    /// Removes the records of partitions that another member has now.
     pub(super) fn revoke(&self, is_revoked: impl Fn(u32) -> bool) {
         let mut waiting = self.waiting.lock();
         waiting.records.retain(|(record, _)| !is_revoked(record.position.partition));
@@ -103,7 +103,7 @@ impl Inbox {
         drop(waiting);
         self.emptied.notify_one();
         if is_more {
-            // Somebody else may be waiting for it.
+            // Another caller may be waiting for records.
             self.filled.notify_one();
         }
         Some(Ok(records))

@@ -1,4 +1,4 @@
-//! A member of the group of a topic, and what joining again takes.
+//! A member of the group of a topic, and its replacement by another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -18,7 +18,7 @@ use crate::client::{self, Reports};
 use crate::config::KafkaConfig;
 use crate::fault;
 use crate::feed::inbox::Inbox;
-use crate::feed::standstill::Standstill;
+use crate::statistics::{Standstill, Statistics};
 
 /// Joins the group of a topic, and knows the present member.
 pub(super) struct Membership {
@@ -39,7 +39,7 @@ impl Membership {
         self.config.topics.of(self.topic)
     }
 
-    /// Joins with a new client, which is the present member from now on. It leaves when nobody has it any more.
+    /// Joins with a new client, which is the present member from now on. It leaves when its last reference is dropped.
     pub(super) fn join(&self) -> Result<Arc<BaseConsumer<Member>>, Fault> {
         let failed = |error| fault::of(format!("the consumer group of {} was not joined", self.topic_name()), error);
         let member = Member::new(&self.config, Arc::clone(&self.inbox));
@@ -57,8 +57,8 @@ impl Membership {
     }
 }
 
-/// Takes the client's reports, and keeps the partitions that the member has, each with the offset of the first record that
-/// came of it since it did.
+/// Receives the client's reports, and keeps the assigned partitions, each with the offset of the first record that was read
+/// of it since the assignment.
 pub(super) struct Member {
     reports: Reports,
     standstill: Standstill,
@@ -73,25 +73,25 @@ impl Member {
         Self { reports: Reports::new(config), standstill: Standstill::default(), inbox, partitions, is_replaced }
     }
 
-    /// Lets another member take its place. What waits in the inbox is that one's from now on, whenever this one leaves.
+    /// Lets another member replace this one. The inbox belongs to the other one from now on, whenever this one leaves.
     pub(super) fn make_way(&self) {
         self.is_replaced.store(true, Ordering::Relaxed);
         self.inbox.revoke(|_| true);
     }
 
-    /// Whether a commit up to `offset` is the member's to make: the partition is its own, and what it began with comes
-    /// before. A commit from the time before a partition went away and came back could move the group back otherwise.
+    /// Whether the member may commit up to `offset`: it has the partition, and the first record that it read of it comes before.
+    /// Otherwise a commit from before a partition was revoked and assigned again could move the group back.
     pub(super) fn may_commit(&self, partition: u32, offset: u64) -> bool {
         let first = self.partitions.lock().get(&partition).copied().flatten();
         first.is_some_and(|first| offset > first)
     }
 
-    /// Why only another member can go on, if that is so.
+    /// Why this member must be replaced, if it must.
     pub(super) fn defect(&self) -> Option<&'static str> {
-        if self.reports.is_cut_off() {
-            Some("its client lost all brokers")
+        if self.reports.has_forgotten_brokers() {
+            Some("its client has forgotten all brokers")
         } else if self.standstill.lasts() {
-            Some("its client does not fetch all that it was given")
+            Some("its client does not fetch every assigned partition")
         } else {
             None
         }
@@ -104,15 +104,16 @@ impl Member {
         }
     }
 
-    /// Lets partitions flow that come. The client keeps a pause by the partition, also while another member has it: one
-    /// that went while it was paused would come back paused, and be read by nobody.
+    /// Resumes partitions that are assigned. The client keeps the pause of a partition even while another member has it: a
+    /// partition that was revoked while it was paused would come back paused, and would not be read.
     fn unpause(&self, consumer: &BaseConsumer<Self>, assigned: &TopicPartitionList) {
         if let Err(error) = consumer.resume(assigned) {
-            self.inbox.fail(fault::of("partitions that came are not read", error));
+            self.inbox.fail(fault::of("assigned partitions could not be resumed", error));
         }
     }
 
-    pub(super) fn note(&self, position: Position) {
+    /// Records the position of the first record of a partition.
+    pub(super) fn record_first(&self, position: Position) {
         if let Some(first) = self.partitions.lock().get_mut(&position.partition) {
             first.get_or_insert(position.offset);
         }
@@ -126,10 +127,11 @@ impl ClientContext for Member {
         self.reports.log(level, facility, message);
     }
 
-    fn stats_raw(&self, statistics: &[u8]) {
-        self.reports.stats_raw(statistics);
+    fn stats_raw(&self, text: &[u8]) {
+        let Some(statistics) = Statistics::parse(text) else { return };
+        self.reports.observe(&statistics);
         let assigned = self.partitions.lock().keys().copied().collect();
-        self.standstill.tell(statistics, &assigned);
+        self.standstill.observe(&statistics, &assigned);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {

@@ -12,12 +12,13 @@ use rdkafka::topic_partition_list::TopicPartitionList;
 use crate::feed::membership::{Member, Membership};
 use crate::{client, fault, record};
 
-/// One wait for an event; a feed that is dropped waits for the rest of it.
+/// One wait for an event. A feed that is dropped waits for the rest of it, so it is short.
 const TICK: Duration = Duration::from_millis(50);
-/// How long the inbox may be full before the partitions pause. Pausing throws away what was fetched.
+/// How long the inbox may be full before the partitions pause. Pausing discards what the client has fetched, so a caller that
+/// is busy for a moment must not cause it.
 const FULL_MAX: Duration = Duration::from_millis(200);
 
-/// What the thread works with. The member leaves its group when this is dropped.
+/// The state of the thread. The member leaves its group when this is dropped.
 pub(super) struct Pump {
     pub(super) membership: Arc<Membership>,
     pub(super) consumer: Arc<BaseConsumer<Member>>,
@@ -26,7 +27,7 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    /// Polls until told to stop.
+    /// Polls until the feed is dropped.
     pub(super) fn run(mut self) {
         let mut is_paused = false;
         while !self.stop.load(Ordering::Relaxed) {
@@ -39,16 +40,21 @@ impl Pump {
                 }
                 self.poll(TICK);
             } else {
-                // Every time round, since a partition that came meanwhile flows.
+                // In every round, since a partition that was assigned meanwhile is not paused.
                 is_paused = self.assigned().and_then(|all| self.consumer.pause(&all)).is_ok() || is_paused;
                 self.poll(Duration::ZERO);
             }
         }
     }
 
-    /// Goes on as a new member. What the old one read and nobody took comes again, as when its partitions are revoked.
+    /// Goes on as a new member. Records that the old one read and the caller did not take are redelivered, as when partitions are
+    /// revoked.
     fn join_again(&mut self, defect: &str) {
-        tracing::warn!(topic = self.membership.topic.name(), defect, "a new member joins the group");
+        tracing::warn!(
+            topic = self.membership.topic.name(),
+            defect,
+            "the member is replaced: a new one joins its consumer group"
+        );
         match self.membership.join() {
             Ok(consumer) => {
                 self.consumer.context().make_way();
@@ -66,7 +72,7 @@ impl Pump {
         match self.consumer.poll(timeout) {
             Some(Ok(message)) => {
                 let read = record::read(self.membership.topic, &message, self.clock.now());
-                self.consumer.context().note(read.position);
+                self.consumer.context().record_first(read.position);
                 self.membership.inbox.push(read, record::bytes_of(&message));
             }
             Some(Err(error)) => self.membership.inbox.fail(fault::of("the topic was not read", error)),

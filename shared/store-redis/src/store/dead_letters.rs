@@ -7,13 +7,14 @@ use domain::{ConfigId, DeadLetterEntry, Timestamp, WebhookId};
 use wire::hot;
 
 use crate::link::in_order;
-use crate::scripts::{DEAD_FORGET, DEAD_LEASE};
+use crate::scripts::{FORGET_DEAD_LETTER, LEASE_DEAD_LETTER};
 use crate::store::RedisStore;
 
-/// Entries that are read at once, at least: a filter may pass over most of them.
+/// Entries that are read at once, at least. A filter may pass over most entries, so a page of the few that the caller wants
+/// would cost a round trip for each few entries; an entry is some hundred bytes.
 const PAGE_MIN: usize = 64;
 
-/// What is listed.
+/// What the caller wants listed.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
     filter: &'a DeadLetterFilter,
@@ -41,8 +42,8 @@ impl RedisStore {
                 None => cmd.arg("+inf"),
             };
             cmd.arg("BYSCORE").arg("LIMIT").arg(offset).arg(page);
-            self.link.trip();
-            let lines: Vec<String> = self.link.ask("listing dead letters", &cmd).await?;
+            self.link.round_trip();
+            let lines: Vec<String> = self.link.send_command("listing dead letters", &cmd).await?;
             let entries = lines.iter().filter_map(|line| hot::dead_letter::decode(line).ok());
             found.extend(entries.filter(|entry| wanted.admits(entry)));
             offset += page;
@@ -56,8 +57,8 @@ impl RedisStore {
     async fn configs(&self) -> Result<Vec<ConfigId>, Fault> {
         let mut cmd = redis::cmd("SMEMBERS");
         cmd.arg(self.keys.dead_configs());
-        self.link.trip();
-        let members: Vec<String> = self.link.ask("tenants with dead letters", &cmd).await?;
+        self.link.round_trip();
+        let members: Vec<String> = self.link.send_command("listing the tenants with dead letters", &cmd).await?;
         Ok(members.iter().filter_map(|member| ConfigId::parse(member).ok()).collect())
     }
 }
@@ -83,30 +84,30 @@ impl DeadLetters for RedisStore {
     }
 
     async fn find(&self, id: &WebhookId) -> Result<Option<DeadLetterEntry>, Fault> {
-        let mut whose = redis::cmd("HGET");
-        whose.arg(self.keys.webhook(id)).arg("dead");
-        self.link.trip();
-        let whose: Option<String> = self.link.ask("a dead letter", &whose).await?;
-        let Some(config) = whose.and_then(|config| ConfigId::parse(&config).ok()) else { return Ok(None) };
+        let mut tenant = redis::cmd("HGET");
+        tenant.arg(self.keys.webhook(id)).arg("dead");
+        self.link.round_trip();
+        let tenant: Option<String> = self.link.send_command("finding the tenant of a dead letter", &tenant).await?;
+        let Some(config) = tenant.and_then(|config| ConfigId::parse(&config).ok()) else { return Ok(None) };
         let mut entry = redis::cmd("HGET");
         entry.arg(self.keys.dead_ids(&config)).arg(id.as_str());
-        self.link.trip();
-        let entry: Option<String> = self.link.ask("a dead letter", &entry).await?;
+        self.link.round_trip();
+        let entry: Option<String> = self.link.send_command("finding a dead letter", &entry).await?;
         let line = entry.as_deref().and_then(|entry| entry.split_once(' ')).map(|(_, line)| line);
         Ok(line.and_then(|line| hot::dead_letter::decode(line).ok()))
     }
 
     async fn lease(&self, entry: &DeadLetterEntry, now: Timestamp, until: Timestamp) -> Result<bool, Fault> {
-        let call = DEAD_LEASE.on(&[&self.keys.dead_ids(&entry.config_id)]);
+        let call = LEASE_DEAD_LETTER.on(&[&self.keys.dead_ids(&entry.config_id)]);
         let call = call.arg(entry.id.as_str()).arg(entry.at.as_ms()).arg(now.as_ms()).arg(until.as_ms());
-        self.link.trip();
+        self.link.round_trip();
         self.link.call(call).await
     }
 
     async fn forget(&self, entry: &DeadLetterEntry) -> Result<(), Fault> {
         let (at, ids) = (self.keys.dead_at(&entry.config_id), self.keys.dead_ids(&entry.config_id));
-        let call = DEAD_FORGET.on(&[&at, &ids]).arg(entry.id.as_str()).arg(entry.at.as_ms());
-        self.link.trip();
+        let call = FORGET_DEAD_LETTER.on(&[&at, &ids]).arg(entry.id.as_str()).arg(entry.at.as_ms());
+        self.link.round_trip();
         self.link.call::<u8>(call).await.map(drop)
     }
 }

@@ -12,31 +12,36 @@ use crate::link::in_order;
 use crate::store::RedisStore;
 use crate::store::replies::{self, Fields};
 
-/// Held webhooks that Redis is asked for at once, about: they may be large.
-const PARKED_PAGE: usize = 32;
-/// Bytes of held webhooks that are handed out together, as unpacked; the last one may go beyond.
-const PARKED_BYTES_MAX: usize = 16 << 20;
+/// Held webhooks that one command reads, about: each may be as large as a record of the log, about a megabyte.
+const HELD_PAGE: usize = 32;
+/// Bytes of held webhooks that are returned together, as unpacked; the last one may go beyond. The caller holds them all in
+/// memory, and a function may have as little as 128 MB.
+const HELD_BYTES_MAX: usize = 16 << 20;
 
 impl RedisStore {
     async fn setting_view(&self, hash: &EndpointHash, config_id: ConfigId) -> Result<SettingView, Fault> {
         let (mut decided, mut held) = (redis::cmd("GET"), redis::cmd("HLEN"));
         decided.arg(self.keys.setting(hash, &config_id));
         held.arg(self.keys.held(hash, &config_id));
-        let (decided, held) = futures::join!(self.link.ask("a setting", &decided), self.link.ask("a setting", &held));
+        let (decided, held) = futures::join!(
+            self.link.send_command("reading a setting", &decided),
+            self.link.send_command("counting what is held", &held)
+        );
         let decided: Option<String> = decided?;
         Ok(SettingView { config_id, state: replies::setting(&decided.unwrap_or_default()), held: held? })
     }
 
-    /// The tenants of an endpoint whose decision is not the normal one, or for whom webhooks are held.
+    /// The tenants of an endpoint whose setting is not active, or for whom webhooks are held.
     pub(super) async fn settings(&self, hash: &EndpointHash) -> Result<Vec<ConfigId>, Fault> {
         let mut cmd = redis::cmd("SMEMBERS");
         cmd.arg(self.keys.endpoint(hash).settings);
-        let mut members: Vec<String> = self.link.ask("settings", &cmd).await?;
+        let mut members: Vec<String> = self.link.send_command("listing the settings of an endpoint", &cmd).await?;
         members.sort();
         Ok(members.iter().filter_map(|member| ConfigId::parse(member).ok()).collect())
     }
 
-    /// One page of a hash of what waits, by webhook, of about `count`; 0 is the first cursor and follows the last page.
+    /// One page of a hash of waiting webhooks, by id, of about `count`. The first cursor is 0, and so is the one that follows the
+    /// last page.
     pub(super) async fn page(
         &self,
         key: &str,
@@ -45,8 +50,8 @@ impl RedisStore {
     ) -> Result<(u64, Vec<(String, Vec<u8>)>), Fault> {
         let mut cmd = redis::cmd("HSCAN");
         cmd.arg(key).arg(cursor).arg("COUNT").arg(count);
-        self.link.trip();
-        self.link.ask("what waits", &cmd).await
+        self.link.round_trip();
+        self.link.send_command("reading waiting webhooks", &cmd).await
     }
 }
 
@@ -57,10 +62,10 @@ impl Endpoints for RedisStore {
         let (mut fields, mut inflight) = (redis::cmd("HGETALL"), redis::cmd("ZCOUNT"));
         fields.arg(&keys.state);
         inflight.arg(&keys.inflight).arg(format!("({}", now.as_ms())).arg("+inf");
-        self.link.trip();
+        self.link.round_trip();
         let (fields, inflight, settings) = futures::join!(
-            self.link.ask::<Vec<(String, String)>>("an endpoint", &fields),
-            self.link.ask("an endpoint", &inflight),
+            self.link.send_command::<Vec<(String, String)>>("reading an endpoint", &fields),
+            self.link.send_command("counting the leases of an endpoint", &inflight),
             self.settings(hash),
         );
         let fields: Fields = fields?.into_iter().flat_map(|(name, value)| [name, value]).collect();
@@ -69,7 +74,7 @@ impl Endpoints for RedisStore {
             return Ok(None);
         }
         if !settings.is_empty() {
-            self.link.trip();
+            self.link.round_trip();
         }
         Ok(Some(EndpointView {
             hash: hash.clone(),
@@ -88,8 +93,8 @@ impl Endpoints for RedisStore {
             let mut cmd = redis::cmd("ZRANGE");
             cmd.arg(self.keys.unhealthy()).arg(from).arg("+").arg("BYLEX");
             cmd.arg("LIMIT").arg(0).arg(limit - found.len());
-            self.link.trip();
-            let members: Vec<String> = self.link.ask("listing trouble", &cmd).await?;
+            self.link.round_trip();
+            let members: Vec<String> = self.link.send_command("listing unhealthy endpoints", &cmd).await?;
             let listed: Vec<_> = members.iter().filter_map(|member| EndpointHash::parse(member).ok()).collect();
             let Some(last) = listed.last() else { break };
             after = Some(last.clone());
@@ -102,9 +107,9 @@ impl Endpoints for RedisStore {
         let key = self.keys.held(hash, config);
         let (mut found, mut cursor, mut bytes) = (BTreeMap::new(), 0, 0);
         loop {
-            let (next, page) = self.page(&key, cursor, PARKED_PAGE).await?;
+            let (next, page) = self.page(&key, cursor, HELD_PAGE).await?;
             for (id, packed) in page {
-                if bytes < PARKED_BYTES_MAX
+                if bytes < HELD_BYTES_MAX
                     && let Ok(waiting) = hot::waiting::decode(&packed)
                 {
                     bytes += hot::waiting::unpacked_bytes(&packed);
@@ -112,7 +117,7 @@ impl Endpoints for RedisStore {
                 }
             }
             cursor = next;
-            if cursor == 0 || found.len() >= limit || bytes >= PARKED_BYTES_MAX {
+            if cursor == 0 || found.len() >= limit || bytes >= HELD_BYTES_MAX {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Port `hot state` on Redis: open, close, change.
+//! Port `hot state` on Redis: acquire, apply, change.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use redis::Value;
 use wire::hot;
 
 use crate::scripts::CHANGE;
-use crate::store::acquire::{Acquired, claimed, on_domain, opened};
+use crate::store::acquire::{self, Acquired};
 use crate::store::batch::Batch;
 use crate::store::command::Reply;
 use crate::store::replies::{self, Fields};
 use crate::store::{RedisStore, ms};
 
-/// What the store cannot say is no error of an *open*, but whoever looks for the cause finds it in the log.
+/// A fact that the store does not know is no error of *acquire*; its cause goes to the log.
 fn or_unknown<T>(found: Result<T, Fault>, unknown: T) -> T {
     found.unwrap_or_else(|fault| {
-        tracing::debug!(%fault, cause = ?std::error::Error::source(&fault), "a fact is unknown");
+        tracing::debug!(%fault, cause = ?std::error::Error::source(&fault), "Redis did not answer: a fact of an acquire is unknown");
         unknown
     })
 }
@@ -29,42 +29,42 @@ fn or_unknown<T>(found: Result<T, Fault>, unknown: T) -> T {
 impl HotState for RedisStore {
     async fn acquire(&self, request: AcquireRequest<'_>) -> Facts {
         let holder = lease_holder(request.dispatch, &request.claim.holder);
-        let mut calls = vec![self.claim(&request), self.acquire_endpoint(&request, &holder)];
-        calls.extend(self.open_domain(&request, &holder));
-        self.link.trip();
+        let mut calls = vec![self.claim_call(&request), self.endpoint_call(&request, &holder)];
+        calls.extend(self.domain_call(&request, &holder));
+        self.link.round_trip();
         let (epoch, replies) = futures::join!(self.read_epoch(), self.link.call_all(calls));
         let mut replies = replies.into_iter();
         let mut next = || replies.next().unwrap_or(Ok(Value::Nil));
-        let (claim, found) = (claimed(next()), opened(next()));
-        let on_domain = on_domain(replies.next());
-        let opened = or_unknown(found, Acquired::UNKNOWN);
+        let (claim, endpoint) = (acquire::claimed(next()), acquire::acquired(next()));
+        let on_domain = acquire::domain_lease(replies.next());
+        let endpoint = or_unknown(endpoint, Acquired::UNKNOWN);
         let memory = |epoch: Option<Epoch>| epoch.as_ref().map_or(Memory::Lost, Epoch::memory);
         Facts {
             memory: or_unknown(epoch.map(memory), Memory::Unknown),
             claim: or_unknown(claim, ClaimFact::Unknown),
-            endpoint: opened.state,
-            setting: opened.setting,
-            on_endpoint: opened.lease,
+            endpoint: endpoint.state,
+            setting: endpoint.setting,
+            on_endpoint: endpoint.lease,
             on_domain: or_unknown(on_domain, LeaseFact::Unlimited),
-            token: opened.token,
+            token: endpoint.token,
             holder,
         }
     }
 
     async fn apply(&self, writes: Vec<Write>) -> Result<Option<EndpointState>, Fault> {
-        let mut batch = Batch::default();
+        let mut batch = Batch::new(self);
         for write in writes {
             batch.add(write);
         }
-        let commands = self.commands(batch)?;
+        let commands = batch.into_commands()?;
         if commands.is_empty() {
             return Ok(None);
         }
-        self.link.trip();
-        let told = self.run(commands).await;
+        self.link.round_trip();
+        let replies = self.run(commands).await;
         let (mut state, mut changed) = (None, BTreeSet::new());
-        for told in told {
-            let Reply { state: found, changed: hash } = told?;
+        for reply in replies {
+            let Reply { state: found, changed: hash } = reply?;
             state = found.or(state);
             changed.extend(hash);
         }
@@ -84,9 +84,9 @@ impl HotState for RedisStore {
             .arg(ms(self.retention.endpoint));
         let listed = async {
             let normal = matches!(transition.circuit, Circuit::Closed { .. }) && transition.cooldown.is_none();
-            if normal { Ok(()) } else { self.list(std::slice::from_ref(hash)).await }
+            if normal { Ok(()) } else { self.list([hash]).await }
         };
-        self.link.trip();
+        self.link.round_trip();
         let (reply, listed) = futures::join!(self.link.call(call), listed);
         let (made, changed, fields): (u8, u8, Fields) = reply?;
         listed?;

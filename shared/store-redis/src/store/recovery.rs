@@ -15,7 +15,8 @@ use crate::link::in_order;
 use crate::scripts::{REBUILD_ADVANCE, REBUILD_COMPLETE, REBUILD_LOCK};
 use crate::store::RedisStore;
 
-/// Entries that a fingerprint asks for at once, about.
+/// Entries that one command of a fingerprint reads, about. Only tests and an operator ask for a fingerprint, so a page may take
+/// Redis some milliseconds.
 const FINGERPRINT_PAGE: usize = 500;
 
 /// What counts of a waiting webhook: which one, which dispatch and attempt, and when.
@@ -27,15 +28,15 @@ fn fingerprint_of(waiting: &Waiting) -> u64 {
 }
 
 impl RedisStore {
-    /// The epoch, as part of a trip that somebody else has begun.
+    /// The epoch, as part of a round trip that the caller has counted.
     pub(super) async fn read_epoch(&self) -> Result<Option<Epoch>, Fault> {
         let mut cmd = redis::cmd("GET");
         cmd.arg(self.keys.epoch());
-        let line: Option<String> = self.link.ask("the epoch", &cmd).await?;
+        let line: Option<String> = self.link.send_command("reading the epoch", &cmd).await?;
         Ok(line.and_then(|line| hot::epoch::decode(&line).ok()))
     }
 
-    /// The fingerprint of one hash of what waits. A page may repeat what an earlier one held.
+    /// The fingerprint of one hash of waiting webhooks. A page may repeat entries of an earlier one.
     async fn fingerprint_at(&self, key: String) -> Result<u64, Fault> {
         let (mut found, mut cursor) = (BTreeMap::new(), 0);
         loop {
@@ -51,14 +52,14 @@ impl RedisStore {
         }
     }
 
-    /// Every held list: an endpoint that has one is listed as unhealthy.
+    /// The keys of everything that is held: an endpoint for which webhooks are held is listed as unhealthy.
     async fn held_lists(&self) -> Result<Vec<String>, Fault> {
         let mut cmd = redis::cmd("ZRANGE");
         cmd.arg(self.keys.unhealthy()).arg(0).arg(-1);
-        self.link.trip();
-        let members: Vec<String> = self.link.ask("fingerprint", &cmd).await?;
+        self.link.round_trip();
+        let members: Vec<String> = self.link.send_command("listing unhealthy endpoints", &cmd).await?;
         let hashes: Vec<_> = members.iter().filter_map(|member| EndpointHash::parse(member).ok()).collect();
-        self.link.trip();
+        self.link.round_trip();
         let settings = in_order(hashes.iter().map(|hash| self.settings(hash)).collect()).await?;
         let of_each = hashes.iter().zip(settings);
         let keys = of_each
@@ -70,7 +71,7 @@ impl RedisStore {
 #[async_trait]
 impl Recovery for RedisStore {
     async fn epoch(&self) -> Result<Option<Epoch>, Fault> {
-        self.link.trip();
+        self.link.round_trip();
         self.read_epoch().await
     }
 
@@ -81,7 +82,7 @@ impl Recovery for RedisStore {
         until: Timestamp,
     ) -> Result<Option<(Fence, Cursor)>, Fault> {
         let call = REBUILD_LOCK.on(&[&self.keys.rebuild()]).arg(&holder.0).arg(now.as_ms()).arg(until.as_ms());
-        self.link.trip();
+        self.link.round_trip();
         let reply: Vec<String> = self.link.call(call).await?;
         Ok(match reply.as_slice() {
             [fence, line] => {
@@ -94,13 +95,13 @@ impl Recovery for RedisStore {
 
     async fn advance(&self, fence: Fence, cursor: &Cursor) -> Result<bool, Fault> {
         let call = REBUILD_ADVANCE.on(&[&self.keys.rebuild()]).arg(fence.0).arg(hot::rebuild_cursor::encode(cursor));
-        self.link.trip();
+        self.link.round_trip();
         self.link.call(call).await
     }
 
     async fn complete(&self, fence: Fence, epoch: &Epoch) -> Result<bool, Fault> {
         let call = REBUILD_COMPLETE.on(&[&self.keys.rebuild(), &self.keys.epoch()]);
-        self.link.trip();
+        self.link.round_trip();
         self.link.call(call.arg(fence.0).arg(hot::epoch::encode(epoch))).await
     }
 

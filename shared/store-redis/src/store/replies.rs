@@ -1,4 +1,4 @@
-//! Replies of scripts, read with `wire`. What cannot be read is as good as lost.
+//! Replies of scripts, read with `wire`. A value that cannot be read counts as lost.
 
 use domain::{ClaimFact, Duplicate, EndpointSetting, EndpointState, Fence, Next, Timestamp, Token};
 use wire::hot;
@@ -6,7 +6,7 @@ use wire::hot;
 /// Fields and values in turn, as a script replies with a hash.
 pub(super) type Fields = Vec<String>;
 
-/// What became of a wish for a claim.
+/// Whether a claim was taken.
 pub(super) fn claim(reply: &[String]) -> ClaimFact {
     let words: Vec<_> = reply.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -29,7 +29,7 @@ pub(super) fn claim(reply: &[String]) -> ClaimFact {
     }
 }
 
-/// What an endpoint's bucket said.
+/// Whether an endpoint's token bucket gave a token.
 pub(super) fn token(word: &str) -> Token {
     match word.parse::<u64>() {
         Ok(turn_us) => Token::Wait(Timestamp::from_ms(turn_us.div_ceil(1000))),
@@ -38,7 +38,7 @@ pub(super) fn token(word: &str) -> Token {
     }
 }
 
-/// What is known of an endpoint.
+/// The state of an endpoint.
 pub(super) fn endpoint(fields: &Fields) -> EndpointState {
     hot::endpoint_state::decode(pairs(fields)).unwrap_or_default()
 }
@@ -48,7 +48,7 @@ pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     pairs(fields).find(|(field, _)| *field == name).map(|(_, value)| value)
 }
 
-/// What an setting decided.
+/// The setting of an endpoint for one tenant.
 pub(super) fn setting(line: &str) -> EndpointSetting {
     hot::setting::decode(line).map(|(state, _)| state).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Port `schedule` on Redis: sixteen shards, asked together.
+//! Port `schedule` on Redis: sixteen shards, read together.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,21 @@ use crate::link::in_order;
 use crate::scripts::{FORGET_DUE, LEASE_DUE};
 use crate::store::RedisStore;
 
-/// Rounds of looking and leasing: others may be faster, or one shard may hold more than its share.
+/// Rounds of looking and leasing. A further round is needed when other schedulers leased what was seen, or when one shard
+/// holds more than its share; after four the caller gets what there is and asks again.
 const ROUNDS_MAX: usize = 4;
-/// Webhooks that one script leases or forgets at most.
+/// Webhooks that one script leases or forgets at most: Redis runs one script at a time. Twice as many as are written at once,
+/// since no records are sent.
 const CHUNK_MAX: usize = 128;
-
-/// Bytes that are leased together, as unpacked: whoever asked holds all of them at once. One webhook of each shard is leased
-/// however large it is.
+/// Bytes that are leased together, as unpacked: the scheduler holds all of them in memory at once, and a function may have as
+/// little as 128 MB. One webhook of each shard is leased however large it is.
 const LEASE_BYTES_MAX: usize = 16 << 20;
 
-/// An entry as it was seen: when it may be taken, and which it is. The order is the order of release.
+/// An entry as it was seen: when it may be leased, and its id. The order is the order of release.
 type Seen = (u64, String);
 
-/// The earliest `max` of what was seen in all shards. Of a shard that held more than was looked at, nothing after the last
-/// entry seen is known, so nothing later than that is taken from any.
+/// The earliest `max` of what was seen in all shards. Of a shard that holds more than was looked at, nothing after the last
+/// entry seen is known, so nothing later than that entry is taken from any shard.
 fn earliest(shards: Vec<Vec<Seen>>, looked: usize, max: usize) -> Vec<Seen> {
     let known_until =
         shards.iter().filter(|shard| shard.len() >= looked).filter_map(|shard| shard.last()).min().cloned();
@@ -38,18 +39,18 @@ fn earliest(shards: Vec<Vec<Seen>>, looked: usize, max: usize) -> Vec<Seen> {
 }
 
 impl RedisStore {
-    /// Looks for the earliest entries that are due.
+    /// Reads the earliest entries that are due.
     async fn look(&self, now: Timestamp, max: usize) -> Result<Vec<Seen>, Fault> {
-        // Twice a fair share, so that one look is nearly always enough.
+        // Twice a fair share of each shard and sixteen more, so that one look is nearly always enough.
         let looked = (2 * max.div_ceil(usize::from(DUE_SHARDS)) + 16).min(max);
-        self.link.trip();
+        self.link.round_trip();
         let shards = in_order(
             (0..DUE_SHARDS)
                 .map(|shard| async move {
                     let mut cmd = redis::cmd("ZRANGE");
                     cmd.arg(self.keys.due(shard).at).arg("-inf").arg(now.as_ms()).arg("BYSCORE");
                     cmd.arg("LIMIT").arg(0).arg(looked).arg("WITHSCORES");
-                    let found: Vec<(String, u64)> = self.link.ask("looking for what is due", &cmd).await?;
+                    let found: Vec<(String, u64)> = self.link.send_command("reading what is due", &cmd).await?;
                     Ok(found.into_iter().map(|(id, at)| (at, id)).collect::<Vec<_>>())
                 })
                 .collect(),
@@ -58,8 +59,8 @@ impl RedisStore {
         Ok(earliest(shards, looked, max))
     }
 
-    /// Leases what was seen and is still there, in the order in which it was seen, and for as long as there is room for its
-    /// bytes. Returns it with the room that is left.
+    /// Leases what was seen and is still there, in the order in which it was seen, as long as there is room for its bytes.
+    /// Returns the webhooks and the remaining room.
     async fn lease_seen(&self, lease: &Lease, seen: &[Seen], room: usize) -> Result<(Vec<Waiting>, usize), Fault> {
         let mut by_shard: BTreeMap<u8, Vec<(usize, &Seen)>> = BTreeMap::new();
         for (place, entry) in seen.iter().enumerate() {
@@ -72,7 +73,7 @@ impl RedisStore {
             .flat_map(|(shard, entries)| entries.chunks(CHUNK_MAX).map(move |some| (*shard, some)))
             .collect();
         let share = room.div_ceil(pieces.len().max(1));
-        self.link.trip();
+        self.link.round_trip();
         let leased = in_order(
             pieces
                 .into_iter()
@@ -94,7 +95,7 @@ impl RedisStore {
     }
 }
 
-/// A record that cannot be read stays under its lease: the log has it, a rebuild writes it again.
+/// A record that cannot be read stays under its lease: the log has it, and a rebuild writes it again.
 fn readable(webhook_id: &str, value: &[u8]) -> Option<Waiting> {
     let waiting = hot::waiting::decode(value).ok();
     if waiting.is_none() {
@@ -129,7 +130,7 @@ impl Schedule for RedisStore {
             by_shard.entry(shard_of(id)).or_default().push(id.as_str());
         }
         let pieces = by_shard.iter().flat_map(|(shard, ids)| ids.chunks(CHUNK_MAX).map(move |some| (*shard, some)));
-        self.link.trip();
+        self.link.round_trip();
         in_order(
             pieces
                 .map(|(shard, ids)| async move {
@@ -144,13 +145,13 @@ impl Schedule for RedisStore {
     }
 
     async fn next_due(&self) -> Result<Option<Timestamp>, Fault> {
-        self.link.trip();
+        self.link.round_trip();
         let firsts = in_order(
             (0..DUE_SHARDS)
                 .map(|shard| async move {
                     let mut cmd = redis::cmd("ZRANGE");
                     cmd.arg(self.keys.due(shard).at).arg(0).arg(0).arg("WITHSCORES");
-                    let first: Vec<(String, u64)> = self.link.ask("the next due time", &cmd).await?;
+                    let first: Vec<(String, u64)> = self.link.send_command("reading the next due time", &cmd).await?;
                     Ok(first.first().map(|(_, at)| *at))
                 })
                 .collect(),
@@ -160,7 +161,7 @@ impl Schedule for RedisStore {
     }
 
     async fn depth(&self, now: Timestamp) -> Result<Depth, Fault> {
-        self.link.trip();
+        self.link.round_trip();
         let shards = in_order(
             (0..DUE_SHARDS)
                 .map(|shard| async move {
@@ -168,7 +169,10 @@ impl Schedule for RedisStore {
                     let (mut all, mut due) = (redis::cmd("ZCARD"), redis::cmd("ZCOUNT"));
                     all.arg(&at);
                     due.arg(&at).arg("-inf").arg(now.as_ms());
-                    let (waiting, due) = futures::join!(self.link.ask("depth", &all), self.link.ask("depth", &due));
+                    let (waiting, due) = futures::join!(
+                        self.link.send_command("counting what waits", &all),
+                        self.link.send_command("counting what is due", &due)
+                    );
                     Ok(Depth { waiting: waiting?, due: due? })
                 })
                 .collect(),
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_taken_past_what_is_known_of_a_full_shard() {
+    fn nothing_is_leased_beyond_what_is_known_of_a_full_shard() {
         let shards = vec![vec![seen(1), seen(2)], vec![seen(5)], Vec::new()];
         assert_eq!(earliest(shards, 2, 9), [seen(1), seen(2)], "3 may follow 2 unseen");
         let shards = vec![vec![seen(1), seen(9)], vec![seen(5)], vec![seen(3)]];

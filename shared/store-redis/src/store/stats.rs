@@ -1,4 +1,4 @@
-//! Port `stats` on Redis: hourly counters, and an estimate of different endpoints.
+//! Port `stats` on Redis: hourly counters, and an estimate of the number of different endpoints.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::link::in_order;
 use crate::scripts::{COUNT, COUNT_ENDPOINTS};
 use crate::store::{RedisStore, ms};
 
-/// Endpoints that one script counts at most.
+/// Endpoints that one script counts at most: Redis runs one script at a time, and each endpoint is one PFADD.
 const CHUNK_MAX: usize = 512;
 
 /// An hour as `YYYYMMDDHH`, UTC.
@@ -57,7 +57,7 @@ impl Stats for RedisStore {
         let key = self.keys.endpoints_of(&hour);
         calls.extend(endpoints.chunks(CHUNK_MAX).map(|some| COUNT_ENDPOINTS.on(&[&key]).arg(keep_ms).arg(some)));
         if !calls.is_empty() {
-            self.link.trip();
+            self.link.round_trip();
         }
         in_order(calls.into_iter().map(|call| self.link.call::<u8>(call)).collect()).await.map(drop)
     }
@@ -75,12 +75,13 @@ impl Stats for RedisStore {
                 .map(|hour| async move {
                     let mut cmd = redis::cmd("HGETALL");
                     cmd.arg(self.keys.stats(hour));
-                    self.link.ask::<BTreeMap<String, u64>>("statistics", &cmd).await
+                    self.link.send_command::<BTreeMap<String, u64>>("reading statistics", &cmd).await
                 })
                 .collect(),
         );
-        self.link.trip();
-        let (counted, different) = futures::join!(counted, self.link.ask("statistics", &different));
+        self.link.round_trip();
+        let (counted, different) =
+            futures::join!(counted, self.link.send_command("counting different endpoints", &different));
         let counted = counted?;
         let sum = |name: &str| counted.iter().filter_map(|hour| hour.get(name)).sum();
         let counts = Counts {
@@ -107,8 +108,8 @@ mod tests {
             (1_709_251_200 / 3600, "2024030100"),
             (4_107_542_400 / 3600, "2100030100"),
         ];
-        for (hour, told) in cases {
-            assert_eq!(name(Hour(hour)), told);
+        for (hour, expected) in cases {
+            assert_eq!(name(Hour(hour)), expected);
         }
     }
 }

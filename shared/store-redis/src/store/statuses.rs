@@ -13,7 +13,8 @@ impl RedisStore {
     async fn status(&self, id: &WebhookId) -> Result<Option<Status>, Fault> {
         let mut cmd = redis::cmd("HMGET");
         cmd.arg(self.keys.webhook(id)).arg("claim").arg("status");
-        let (claim, status): (Option<String>, Option<String>) = self.link.ask("a status", &cmd).await?;
+        let (claim, status): (Option<String>, Option<String>) =
+            self.link.send_command("reading a status", &cmd).await?;
         let status = status.and_then(|line| hot::status::decode(id, &line).ok());
         let held = claim.and_then(|line| hot::claim::decode(&line).ok()).and_then(|claim| claim.held);
         Ok(status.map(|status| {
@@ -27,15 +28,15 @@ impl RedisStore {
 #[async_trait]
 impl Statuses for RedisStore {
     async fn statuses(&self, ids: &[WebhookId]) -> Result<Vec<Option<Status>>, Fault> {
-        self.link.trip();
+        self.link.round_trip();
         in_order(ids.iter().map(|id| self.status(id)).collect()).await
     }
 
     async fn attempts(&self, id: &WebhookId) -> Result<Option<Vec<Attempt>>, Fault> {
         let mut cmd = redis::cmd("HGETALL");
         cmd.arg(self.keys.webhook(id));
-        self.link.trip();
-        let fields: Vec<(String, String)> = self.link.ask("attempts", &cmd).await?;
+        self.link.round_trip();
+        let fields: Vec<(String, String)> = self.link.send_command("reading attempts", &cmd).await?;
         if !fields.iter().any(|(name, _)| name == "status") {
             return Ok(None);
         }

@@ -1,46 +1,47 @@
-//! Writes to one list of what waits, folded: for each webhook at most one that takes out and one that puts in.
+//! The changes of one apply to one list of waiting webhooks: for each webhook at most one that takes it out and one that
+//! puts it in.
 //!
-//! Taking out goes first. Whatever the list held before, the folded writes leave it as the writes in their order would.
+//! Taking out goes first. Whatever the list holds before, the changes leave it as the writes in their order would.
 
 use std::collections::BTreeMap;
 
 use domain::{Waiting, WebhookId};
 
 #[derive(Debug, Default)]
-struct Turn {
+struct Change {
     through: Option<u64>,
     put: Option<Waiting>,
 }
 
-/// The writes of one close to one shard of the schedule, or to one held list.
+/// The changes to one shard of the schedule, or to what is held for one tenant at one endpoint.
 #[derive(Debug, Default)]
-pub(super) struct Folded {
-    by_id: BTreeMap<WebhookId, Turn>,
+pub(super) struct ListChanges {
+    by_id: BTreeMap<WebhookId, Change>,
 }
 
-impl Folded {
-    /// Puts a webhook in, unless a later dispatch of it is there.
+impl ListChanges {
+    /// Puts a webhook in, unless a later dispatch of it is to be put in.
     pub(super) fn put(&mut self, waiting: Waiting) {
-        let turn = self.by_id.entry(waiting.dispatch.webhook.id.clone()).or_default();
-        let later = turn.put.as_ref().is_some_and(|put| put.dispatch.number > waiting.dispatch.number);
+        let change = self.by_id.entry(waiting.dispatch.webhook.id.clone()).or_default();
+        let later = change.put.as_ref().is_some_and(|put| put.dispatch.number > waiting.dispatch.number);
         if !later {
-            turn.put = Some(waiting);
+            change.put = Some(waiting);
         }
     }
 
     /// Takes a webhook out, up to a dispatch.
     pub(super) fn take_out(&mut self, id: WebhookId, through: u64) {
-        let turn = self.by_id.entry(id).or_default();
-        turn.put = turn.put.take().filter(|put| put.dispatch.number > through);
-        turn.through = turn.through.max(Some(through));
+        let change = self.by_id.entry(id).or_default();
+        change.put = change.put.take().filter(|put| put.dispatch.number > through);
+        change.through = change.through.max(Some(through));
     }
 
     /// What to take out, and up to which dispatch; then what to put in.
     pub(super) fn parts(self) -> (Vec<(WebhookId, u64)>, Vec<Waiting>) {
         let (mut out, mut put) = (Vec::new(), Vec::new());
-        for (id, turn) in self.by_id {
-            out.extend(turn.through.map(|through| (id, through)));
-            put.extend(turn.put);
+        for (id, change) in self.by_id {
+            out.extend(change.through.map(|through| (id, through)));
+            put.extend(change.put);
         }
         (out, put)
     }
@@ -92,20 +93,20 @@ mod tests {
     }
 
     #[test]
-    fn folded_writes_leave_what_the_writes_in_order_would() {
+    fn the_changes_leave_what_the_writes_in_their_order_would() {
         let all: Vec<Result<u64, u64>> = (1..=3).flat_map(|number| [Ok(number), Err(number)]).collect();
         let two = all.iter().flat_map(|first| all.iter().map(move |second| [*first, *second]));
         for [first, second] in two {
             for third in &all {
                 let writes = [first, second, *third];
-                let mut folded = Folded::default();
+                let mut changes = ListChanges::default();
                 for write in writes {
                     match write {
-                        Ok(number) => folded.put(waiting(number)),
-                        Err(through) => folded.take_out(WebhookId::fresh(Timestamp::EPOCH, 7), through),
+                        Ok(number) => changes.put(waiting(number)),
+                        Err(through) => changes.take_out(WebhookId::fresh(Timestamp::EPOCH, 7), through),
                     }
                 }
-                let (out, put) = folded.parts();
+                let (out, put) = changes.parts();
                 assert!(out.len() <= 1 && put.len() <= 1);
                 let out = out.iter().map(|(_, through)| Err(*through));
                 let then: Vec<_> = out.chain(put.iter().map(|put| Ok(put.dispatch.number))).collect();

@@ -1,8 +1,8 @@
--- Gives back a lease and a token of an endpoint that was taken and not used: domain::Tokens::give_back.
+-- Gives back a lease of an endpoint, and a token that was taken and not used: domain::Tokens::give_back.
 -- KEYS  1 {ep:<hash>} (hash)  2 {ep:<hash>}:inflight (zset)
--- ARGV  1 holder, "": no lease  2 the pace's interval, us
+-- ARGV  1 holder of the lease, "": there is none  2 the interval of the pace, us
 -- Reply 1
--- Atomic: between reading the tokens and writing them, another may take one.
+-- Atomic: between reading the tokens and writing them, another request may take one.
 if ARGV[1] ~= '' then
   redis.call('ZREM', KEYS[2], ARGV[1])
 end

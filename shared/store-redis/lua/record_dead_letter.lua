@@ -1,4 +1,4 @@
--- Notes at a webhook whose dead letter it is, so that the dead letter is found by the webhook's id alone.
+-- Records at a webhook which tenant's index has its dead letter, so that the dead letter is found by the webhook's id alone.
 -- KEYS  1 {wh:<id>} (hash)
 -- ARGV  1 config id  2 idle time to live, ms
 -- Reply 1
