@@ -21,7 +21,7 @@ const BAD_SETTINGS: u8 = 78;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if cli.help_settings {
-        return exit(writeln!(std::io::stdout(), "{}", settings::reference()).map_err(Into::into));
+        return exit(writeln!(std::io::stdout(), "{}", settings::reference().trim_end()).map_err(Into::into));
     }
     match configure::read(&cli, ProcessEnvironment.variables()) {
         Ok(settings) => exit(run(&cli, &settings)),
@@ -53,8 +53,8 @@ async fn run(cli: &Cli, settings: &Settings) -> anyhow::Result<()> {
     let metrics = telemetry::start_metrics()?;
     let shown: Vec<String> = settings.effective().iter().map(ToString::to_string).collect();
     tracing::info!("settings:\n  {}", shown.join("\n  "));
-    for unused in wiring::unused(settings) {
-        tracing::warn!(key = unused.key, "this setting has no effect: {}", unused.why);
+    if let Some(ignored) = settings.ignored() {
+        tracing::warn!("settings that are set and steer nothing: {ignored}");
     }
     let (backend, store) = backend(cli, settings).await?;
     let system = System::new(settings, backend, if cli.dry { Sending::Dry } else { Sending::Real })?;

@@ -47,13 +47,18 @@ impl Fault {
 
     /// What failed and why, down to the deepest cause, as one text.
     pub fn chain(&self) -> String {
-        let causes = std::iter::successors(self.source(), |cause| (*cause).source());
-        causes.fold(self.context.clone(), |text, cause| {
-            let cause = cause.to_string();
-            // Some errors say their cause themselves.
-            if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
-        })
+        chain(self)
     }
+}
+
+/// The text of an error and of its causes, down to the deepest one.
+pub fn chain(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        // The text of some errors ends with that of their cause already.
+        if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
+    })
 }
 
 impl fmt::Display for Fault {

@@ -38,7 +38,7 @@ pub use brokers::Brokers;
 pub use client::retire;
 pub use commit::commit;
 pub use config::{
-    Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram, Security, Token, TokenSource,
+    Auth, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram, Security, Token, TokenSource,
 };
 pub use feed::KafkaFeed;
 #[cfg(feature = "iam")]

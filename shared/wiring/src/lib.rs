@@ -20,7 +20,6 @@ mod policy;
 pub mod redis;
 #[cfg(feature = "sender")]
 pub mod sender;
-mod unused;
 mod use_cases;
 #[cfg(feature = "vault")]
 pub mod vault;
@@ -29,5 +28,4 @@ pub mod vault;
 pub use connect::{ConnectError, WithoutRedis, connect, connect_mistakes};
 pub use error::WiringError;
 pub use policy::{health_urls, mistakes, policy};
-pub use unused::{Unused, unused};
 pub use use_cases::{Stores, UseCases};
