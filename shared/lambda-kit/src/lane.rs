@@ -133,10 +133,10 @@ fn log_batch(records: usize, left: usize, fault: Option<String>) {
     match (left, fault) {
         (0, None) => tracing::debug!(records, "a batch is done"),
         (left, None) => {
-            tracing::warn!(records, left, "the deadline was reached before all records of a batch were settled")
+            tracing::warn!(records, left, "the deadline was reached before all records of a batch were settled");
         }
         (left, Some(fault)) => {
-            tracing::error!(records, left, fault, "a fault kept records of a batch from being settled")
+            tracing::error!(records, left, fault, "a fault kept records of a batch from being settled");
         }
     }
 }

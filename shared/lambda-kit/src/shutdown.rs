@@ -28,7 +28,7 @@ pub async fn until_shutdown(
             Ok(extension) => drop(extension.run().await),
             // A local emulator may have no extensions: then the process is killed without SIGTERM, as in a crash.
             Err(error) => {
-                tracing::debug!(error, "no extension could be registered: the environment will end without SIGTERM")
+                tracing::debug!(error, "no extension could be registered: the environment will end without SIGTERM");
             }
         }
         future::pending::<()>().await;

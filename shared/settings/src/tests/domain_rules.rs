@@ -23,7 +23,7 @@ fn edges() -> Vec<(&'static str, [Option<String>; 4])> {
     let span = |low: Duration, high: Duration| {
         let ns = |duration: Duration| Some(format!("{}ns", duration.as_nanos()));
         let one = Duration::from_nanos(1);
-        [ns(low), ns(high), ns(low - one), ns(high + one)]
+        [ns(low), ns(high), ns(low.saturating_sub(one)), ns(high + one)]
     };
     let whole = |low: u32, high: u32| {
         let text = |number: Option<u32>| number.map(|number| number.to_string());

@@ -248,7 +248,7 @@ fn a_line_is_found_behind_comments_quotes_flows_and_aliases() {
 
 #[test]
 fn every_unknown_key_is_listed_even_where_there_are_more_than_get_a_line() {
-    let yaml: String = (0..300).map(|n| format!("zz{n}: 1\n")).collect();
+    let yaml = (0..300).map(|n| format!("zz{n}: 1")).collect::<Vec<_>>().join("\n");
     let lines = lines(&yaml, &[]);
     assert_eq!(lines.len(), 300);
     assert!(lines.iter().all(|line| line.ends_with(": unknown key; remove it")), "{lines:#?}");
