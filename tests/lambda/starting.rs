@@ -116,6 +116,29 @@ async fn every_error_in_the_settings_is_on_one_line_and_known_to_the_platform() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_function_names_the_ignored_settings_that_are_set_in_one_line() {
+    let starting = Starting::told(&[
+        ("HOWK_API_AUTH", "none"),
+        ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
+        ("HOWK_REDIS_ADDR", "127.0.0.1:2"),
+        ("HOWK_SECRETS_KEY", "a key of the tests, of no other use"),
+        ("HOWK_REDIS_POOL_SIZE", "7"),
+        ("HOWK_LUA_CRYPTO_MAIN", "not to be shown"),
+    ]);
+    for function in FUNCTIONS {
+        starting.refusal(function).await;
+        let lines =
+            starting.lines.lock().iter().filter(|line| line.function == function).cloned().collect::<Vec<_>>();
+        let ignored: Vec<&str> =
+            lines.iter().map(|line| line.text.as_str()).filter(|text| text.contains("redis.pool_size")).collect();
+        let [line] = ignored.as_slice() else { panic!("{function}: {ignored:#?}") };
+        assert!(line.contains("\"WARN\"") && line.contains("steer nothing: lua.crypto_keys (scripts"), "{line}");
+        assert!(lines.iter().all(|line| !line.text.contains("not to be shown")), "{function}: {lines:#?}");
+    }
+    starting.lambda.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kafka_that_is_not_there_is_named_before_the_platform_gives_up() {
     let redis = OwnRedis::start().await;
     let starting = Starting::told(&[
