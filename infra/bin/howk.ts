@@ -2,13 +2,13 @@
 
 import { build } from '../lib/app.ts';
 import { load } from '../lib/settings/load.ts';
-import { Mistakes } from '../lib/settings/mistake.ts';
+import { ValidationErrors } from '../lib/settings/validation-error.ts';
 
 try {
     const code = process.env['HOWK_CODE'];
     build(load(process.env['HOWK_DEPLOYMENT'] ?? 'howk.yaml'), { ...(code !== undefined && { code }) }).app.synth();
 } catch (error) {
-    if (!(error instanceof Mistakes)) {
+    if (!(error instanceof ValidationErrors)) {
         throw error;
     }
     console.error(error.message);

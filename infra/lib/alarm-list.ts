@@ -49,7 +49,7 @@ function ofLane(lane: LaneName, { deployment, sources, functions }: Watched): Al
     const id = sources.mappings[lane].eventSourceMappingId;
     const dropped: AlarmSpec = {
         name: `DL-1-${lane}-dropped`,
-        means: 'Event pollers gave up records, which must never happen.',
+        means: 'Event pollers dropped records, which must never happen.',
         remedy: 'Set MaximumRetryAttempts and MaximumRecordAgeInSeconds of the event source mapping back to -1 and redeploy; replay the records from their topic by resetting the consumer group before them.',
         metric: ofAws('AWS/Lambda', 'DroppedEventCount', { EventSourceMappingUUID: id }),
         threshold: 0,
@@ -58,7 +58,7 @@ function ofLane(lane: LaneName, { deployment, sources, functions }: Watched): Al
     return [
         {
             name: `DL-1-${lane}-lag`,
-            means: 'Webhooks wait in the lane longer than they should: more comes in than goes out, or the lane fails.',
+            means: 'Webhooks wait in the lane too long: more are accepted than delivered, or the lane fails.',
             remedy: `See the errors of ${lane} first. Without errors raise pollers.max, then concurrency, then the topic's partitions.`,
             metric: own({
                 name: 'lag',
@@ -72,7 +72,7 @@ function ofLane(lane: LaneName, { deployment, sources, functions }: Watched): Al
         ...(deployment.functions[lane].pollers === null ? [] : [dropped]),
         {
             name: `DL-1-${lane}-errors`,
-            means: 'Batches fail as a whole and come again: howk itself cannot do its part.',
+            means: 'Batches fail as a whole and are redelivered: howk itself fails, not a receiver.',
             remedy: 'Read the function log: a bad setting, Kafka or Redis unreachable, or a timeout. Nothing is lost meanwhile.',
             metric: functions.all[lane].metricErrors({ period: MINUTE }),
             threshold: 0,
@@ -87,8 +87,8 @@ function ofRecords({ functions }: Watched): AlarmSpec[] {
     return [
         {
             name: 'DL-1-undecodable',
-            means: 'Records could not be read; they stand in howk.deadletter with their bytes.',
-            remedy: 'Find out who else writes to howk.pending or howk.slow, or which release wrote them; replay after the fix.',
+            means: 'Records could not be read; howk.deadletter keeps them with their bytes.',
+            remedy: 'Find the program that writes to howk.pending or howk.slow beside howk, or the release that wrote the records; replay after the fix.',
             metric: sum(undecodable, 'undecodable records'),
             threshold: 0,
             minutes: 1,
@@ -117,7 +117,7 @@ function ofAcceptance({ functions, api }: Watched): AlarmSpec[] {
     return [
         {
             name: 'DL-1-not-accepted',
-            means: 'Callers get 5xx: webhooks are refused, none of them is owned.',
+            means: 'Callers get 5xx: their webhooks were not accepted.',
             remedy: 'See the log of enqueue. 503 means that Kafka does not acknowledge: see the brokers. Callers repeat with the same idempotency key.',
             metric: api.http.metricServerError({ period: MINUTE, statistic: 'Sum' }),
             threshold: 5,
@@ -163,15 +163,15 @@ function ofSchedule({ deployment, functions }: Watched): AlarmSpec[] {
 }
 
 function ofHotState({ functions }: Watched): AlarmSpec[] {
-    const handedBack = LANES.map((lane) =>
+    const redelivered = LANES.map((lane) =>
         own({ name: 'decisions', function: lane, labels: { decision: 'redelivered', reason: 'store_failed' } }),
     );
     return [
         {
             name: 'CB-1-store-unreadable',
-            means: 'Circuits could not be read, so webhooks were handed back rather than sent.',
+            means: 'Circuits could not be read, so webhooks were not sent and their records are redelivered.',
             remedy: 'See the cache: memory, throttled commands, failover. Nothing is lost; the lanes go on by themselves.',
-            metric: sum(handedBack, 'handed back'),
+            metric: sum(redelivered, 'redelivered'),
             threshold: 0,
             minutes: 5,
         },
@@ -227,7 +227,7 @@ function ofBrokers({ data, deployment }: Watched): AlarmSpec[] {
     return [
         {
             name: 'DL-1-offline-partitions',
-            means: 'Partitions have no leader: what belongs there is neither accepted nor delivered.',
+            means: 'Partitions have no leader: webhooks of these partitions are neither accepted nor delivered.',
             remedy: 'See the cluster in the MSK console; brokers come back by themselves, or open a case with AWS.',
             metric: ofAws('AWS/Kafka', 'OfflinePartitionsCount', { 'Cluster Name': cluster }, 'Maximum'),
             threshold: 0,
@@ -265,7 +265,7 @@ function ofCache({ data }: Watched): AlarmSpec[] {
     return [
         {
             name: 'RB-1-cache-memory',
-            means: 'The cache is filling up; when it is full it refuses writes and webhooks are handed back.',
+            means: 'The cache is filling up; when it is full it refuses writes, webhooks are not sent and their records are redelivered.',
             remedy: 'Raise cache.replication_group.shards or node and deploy.',
             metric: ofAws('AWS/ElastiCache', 'DatabaseMemoryUsagePercentage', { ReplicationGroupId: cache.cacheName }, 'Maximum'),
             threshold: 75,

@@ -1,4 +1,4 @@
-// The alarms of alarm-list.ts, and the topic that tells about them.
+// The alarms of alarm-list.ts, and the SNS topic that they notify.
 
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';

@@ -1,4 +1,4 @@
-// The front door: an HTTP API in front of enqueue. Who may call is decided by enqueue, by the keys of tenants.
+// The HTTP API in front of enqueue. Enqueue itself checks the keys of callers.
 
 import { CfnOutput } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';

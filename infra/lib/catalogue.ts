@@ -13,7 +13,7 @@ export interface FunctionSpec {
     readonly name: FunctionName;
     readonly description: string;
     readonly adapters: readonly Adapter[];
-    /** Whether it sends requests, rather than only looking at their URLs. */
+    /** Whether it sends requests, rather than only checking their URLs. */
     readonly calls: boolean;
     /** Topics that it publishes to. */
     readonly writes: readonly string[];
@@ -89,7 +89,7 @@ export const FUNCTIONS: readonly FunctionSpec[] = [
     },
 ];
 
-/** The topics that a function publishes to: a lane in on-demand mode hands back by publishing again. */
+/** The topics that a function publishes to: a lane in on-demand mode republishes the records it has no time for. */
 export function writesOf(spec: FunctionSpec, handsBack: boolean): string[] {
     const own = spec.name in LANE_SOURCES ? [LANE_SOURCES[spec.name as LaneName].topic] : [];
     return [...new Set([...spec.writes, ...(handsBack ? own : [])])].sort();

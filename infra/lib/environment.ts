@@ -42,7 +42,7 @@ export function environmentOf(spec: FunctionSpec, deployment: Deployment, data: 
     return environment;
 }
 
-/** The `howk:` part; what is about the API is for whoever serves it. */
+/** The `howk:` part; settings of the API go only to the function that serves it. */
 function ofOwn({ adapters }: FunctionSpec, { howk }: Deployment): [string, unknown][] {
     const servesApi = adapters.includes('http-api');
     const keys = [...flattened(howk)].filter(([key]) => servesApi || !key.startsWith('api.'));

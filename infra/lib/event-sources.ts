@@ -35,7 +35,7 @@ export class EventSources extends Construct {
             maxBatchingWindow: Duration.seconds(lane.window),
             ...provisioned(lane, deployment.name),
         });
-        // CDK sees no connection between a topic and whoever reads it by name.
+        // CDK sees no dependency between a topic and a function that reads it by name.
         mapping.node.addDependency(data.topics);
         return mapping;
     }

@@ -97,7 +97,7 @@ export class Network extends Construct {
     }
 }
 
-/** A security group that lets nothing out; what comes in is added by whoever sends it. */
+/** A security group without egress; the construct that sends to it adds the ingress. */
 export function securityGroup(scope: Construct, id: string, vpc: ec2.IVpc, of: string): ec2.SecurityGroup {
     return new ec2.SecurityGroup(scope, id, { vpc, description: `howk: ${of}`, allowAllOutbound: false });
 }

@@ -13,8 +13,8 @@ import type { Deployment } from './settings/deployment.ts';
 /** Settings that are secrets, by the part of a function that needs them. */
 export type SecretName = 'secrets.key' | 'api.keys';
 
-/** A key that nobody holds, so that until the operator writes keys nobody may call. It is no secret. */
-const NOBODY = JSON.stringify({ nobody: { hash: '0'.repeat(64), config_ids: ['nobody'] } });
+/** A placeholder whose key does not exist, so that every call is refused until the operator writes keys. It is no secret. */
+const PLACEHOLDER = JSON.stringify({ nobody: { hash: '0'.repeat(64), config_ids: ['nobody'] } });
 
 export class Secrets extends Construct {
     readonly key: kms.Key;
@@ -44,7 +44,7 @@ export class Secrets extends Construct {
             }),
             'api.keys': secret('ApiKeys', 'api-keys', {
                 description: 'api.keys: hashes of the keys of callers, as JSON',
-                secretStringValue: SecretValue.unsafePlainText(NOBODY),
+                secretStringValue: SecretValue.unsafePlainText(PLACEHOLDER),
             }),
         };
     }

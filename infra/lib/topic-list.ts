@@ -17,9 +17,9 @@ export function partitionsOf(name: string): number {
     return topics.find((topic) => topic.name === name)?.partitions ?? 0;
 }
 
-/** What Express and Serverless let one set: they look after segments themselves. */
+/** The topic settings that Express and Serverless accept: they manage segments themselves. */
 const SETTABLE = ['cleanup.policy', 'max.message.bytes', 'retention.ms'];
-/** What a record may have on Serverless. */
+/** The largest record that Serverless accepts. */
 const SERVERLESS_RECORD_BYTES = 8 * 1024 * 1024;
 
 /** A topic's settings on the kind of cluster that it lives on. */

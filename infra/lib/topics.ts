@@ -45,7 +45,7 @@ export class Topics extends Construct {
         }
     }
 
-    /** Makes what is missing, verifies what is there, deletes nothing. */
+    /** Makes missing topics, verifies existing ones, deletes none. */
     private ensure(kafka: Kafka, { deployment, network, key }: KafkaProps): void {
         const name = `${deployment.name}-topics`;
         const group = securityGroup(this, 'Group', network.vpc, 'topics');

@@ -21,7 +21,7 @@ function alarmsOf(example: (typeof EXAMPLES)[number]): Alarm[] {
     return Object.values(functions.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties as Alarm);
 }
 
-test('every alarm is named after an invariant, says what to do, and tells somebody', () => {
+test('every alarm is named after an invariant, says what to do, and notifies the topic of alarms', () => {
     for (const example of EXAMPLES) {
         for (const { AlarmName, AlarmDescription, AlarmActions } of alarmsOf(example)) {
             const invariant = /-([A-Z]{2}-\d)-/.exec(AlarmName)?.[1];
@@ -42,8 +42,8 @@ test('README.md has a line for every alarm, with the same words, and for no othe
         }),
     );
     const rows = [...README.matchAll(/^\| `([A-Z]{2}-\d-[a-z-]+)` \| (.+) \| (.+) \|$/gm)];
-    const told = new Map(rows.map(([, name, means, remedy]) => [name, `${means} What to do: ${remedy}`]));
-    assert.deepEqual(new Map([...told].sort()), new Map([...alarms].sort()));
+    const listed = new Map(rows.map(([, name, means, remedy]) => [name, `${means} What to do: ${remedy}`]));
+    assert.deepEqual(new Map([...listed].sort()), new Map([...alarms].sort()));
 });
 
 test("howk's metrics have the names that it writes", () => {

@@ -1,4 +1,4 @@
-// What is committed names no account, no registry and no secret.
+// No committed file names an account, a registry or a secret.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { HAND_BACK_SECONDS, SETTLE_SECONDS, START_SECONDS } from '../lib/settings/inequalities.ts';
+import { REPUBLISH_SECONDS, SETTLE_SECONDS, START_SECONDS } from '../lib/settings/inequalities.ts';
 import { infra } from './examples.ts';
-import { mistakesOf } from './mistakes.ts';
+import { errorsOf } from './errors.ts';
 
 const CASES: readonly [string, string][] = [
     [
@@ -94,20 +94,20 @@ const CASES: readonly [string, string][] = [
     ],
 ];
 
-for (const [yaml, mistake] of CASES) {
+for (const [yaml, error] of CASES) {
     test(`fails at synth: ${yaml}`, () => {
-        const found = mistakesOf(`region: eu-west-1\n${yaml}\n`);
-        assert.ok(found.includes(mistake), `${mistake}\nis not in\n${found.join('\n')}`);
+        const found = errorsOf(`region: eu-west-1\n${yaml}\n`);
+        assert.ok(found.includes(error), `${error}\nis not in\n${found.join('\n')}`);
     });
 }
 
-test('a lane has as much time behind a request as the domain asks for', () => {
+test('a lane has as much time after a request as the domain needs', () => {
     assert.equal(secondsIn('domain/src/lane.rs', 'SETTLE_MARGIN'), SETTLE_SECONDS);
 });
 
-test('a lane has as much time to start and to hand back as lambda-kit takes', () => {
+test('a lane has as much time to start and to republish as lambda-kit takes', () => {
     assert.equal(secondsIn('lambda-kit/src/lane.rs', 'START_TIME'), START_SECONDS);
-    assert.equal(secondsIn('lambda-kit/src/lane.rs', 'HAND_BACK_TIME'), HAND_BACK_SECONDS);
+    assert.equal(secondsIn('lambda-kit/src/lane.rs', 'REPUBLISH_TIME'), REPUBLISH_SECONDS);
 });
 
 /** The seconds of a constant in the source of a crate. */
@@ -116,7 +116,7 @@ function secondsIn(source: string, name: string): number {
     return Number(new RegExp(`const ${name}: Duration = Duration::from_secs\\((\\d+)\\);`).exec(text)?.[1]);
 }
 
-test('just within the bounds nothing is wrong', () => {
+test('values at their bounds are no errors', () => {
     const yaml = `
 region: eu-west-1
 functions:
@@ -125,7 +125,7 @@ functions:
     slow-lane: { pollers: { min: 12, max: 12 } }
 howk: { api: { max_request_size: 4669440 } }
 `;
-    assert.deepEqual(mistakesOf(yaml), []);
-    const handingBack = 'region: eu-west-1\nfunctions: { fast-lane: { timeout: 43, pollers: null } }\n';
-    assert.deepEqual(mistakesOf(handingBack), []);
+    assert.deepEqual(errorsOf(yaml), []);
+    const republishing = 'region: eu-west-1\nfunctions: { fast-lane: { timeout: 43, pollers: null } }\n';
+    assert.deepEqual(errorsOf(republishing), []);
 });

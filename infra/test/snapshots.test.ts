@@ -1,4 +1,4 @@
-// The templates as they were last looked at. `npm run snapshots` writes them anew; read the difference.
+// The templates as they were last reviewed. `npm run snapshots` rewrites them; read the difference.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

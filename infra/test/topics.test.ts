@@ -32,36 +32,36 @@ const STATE: TopicSpec = {
     config: { 'cleanup.policy': 'compact', 'max.message.bytes': '8388608' },
 };
 
-test('what is missing is made, and what is there is left as it is', async () => {
+test('a missing topic is made, and an existing one is left as it is', async () => {
     const tuned = { ...STATE, partitions: 24, config: { ...STATE.config, 'retention.ms': '1' } };
     const admin = new Admin({ 'howk.state': tuned });
-    await ensure(admin, [STATE, { ...STATE, name: 'howk.scripts' }]);
-    assert.deepEqual(admin.made, ['howk.scripts']);
+    await ensure(admin, [STATE, { ...STATE, name: 'howk.results' }]);
+    assert.deepEqual(admin.made, ['howk.results']);
     assert.equal(admin.there.get('howk.state'), tuned);
     await ensure(admin, [STATE]);
-    assert.deepEqual(admin.made, ['howk.scripts'], 'asking again is safe');
+    assert.deepEqual(admin.made, ['howk.results'], 'asking again is safe');
 });
 
-test('what howk cannot rely on is told, all of it at once', async () => {
+test('every topic that howk cannot rely on is named at once', async () => {
     const admin = new Admin({
         'howk.state': { partitions: 12, config: { 'cleanup.policy': 'delete', 'max.message.bytes': '1048588' } },
         'howk.slow': { partitions: 3, config: STATE.config },
     });
     await assert.rejects(ensure(admin, [STATE, { ...STATE, name: 'howk.slow' }]), {
         message:
-            'howk.state has cleanup.policy=delete, but howk relies on compact: make it anew under that name; ' +
+            'howk.state has cleanup.policy=delete, but howk relies on compact: delete and recreate it; ' +
             'howk.state has max.message.bytes=1048588, but records may have 8388608 bytes: raise it; ' +
             'howk.slow has 3 partitions, but howk is set up for 12: add some',
     });
 });
 
-test('a topic that cannot be made is told', async () => {
+test('a topic that cannot be made is named', async () => {
     const admin = new Admin();
     admin.create = async () => {};
     await assert.rejects(ensure(admin, [STATE]), { message: 'howk.state does not exist and was not made' });
 });
 
-test('Serverless and Express get only what they let one set', () => {
+test('Serverless and Express get only the settings that they accept', () => {
     for (const topic of topics) {
         assert.deepEqual(configFor(topic, 'standard'), topic.config);
         const allowed = ['cleanup.policy', 'max.message.bytes', 'retention.ms'];
@@ -77,7 +77,7 @@ test('Serverless and Express get only what they let one set', () => {
     }
 });
 
-test('a stack that goes leaves its topics', async () => {
+test('a stack that is deleted leaves its topics', async () => {
     const clusterArn = 'arn:aws:kafka:eu-west-1:111122223333:cluster/howk/0-0';
     const gone = await handler({
         RequestType: 'Delete',

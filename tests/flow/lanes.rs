@@ -94,6 +94,27 @@ fn w17_a_domain_limit_holds_over_its_endpoints_even_without_a_default() {
 }
 
 #[test]
+fn w17_a_domain_limit_of_zero_is_no_limit_and_its_webhooks_are_delivered() {
+    let mut settings = settings();
+    settings.concurrency.max_inflight_per_domain = 1;
+    settings.concurrency.domain_overrides.insert("shared.example".to_owned(), 0);
+    let mut world = World::new(1, settings);
+    world.endpoints.behave(|_, _, _| Reply::status(200, 1500));
+    world.start();
+    let ids = world.enqueue((0..6).map(|n| webhook("tenant", &format!("https://shared.example/{n}"))).collect());
+    let mut most = 0;
+    for _ in 0..100 {
+        world.pass(Duration::from_millis(100));
+        most = most.max(world.endpoints.present());
+    }
+    assert!(most > 1, "0 lifts the general limit of 1");
+    world.pass(HOUR);
+    for id in &ids {
+        assert_eq!(phase(&mut world, id), Phase::Delivered);
+    }
+}
+
+#[test]
 fn p8_a_claim_outlives_the_longest_request() {
     for ms in [4_999, 5_000, 5_001, 29_000, 29_999, 30_000, 31_000] {
         let mut world = world(200);

@@ -192,7 +192,6 @@ fn variables(kafka: &KafkaConfig, redis: &OwnRedis) -> BTreeMap<&'static str, St
         ("HOWK_KAFKA_TOPICS_RESULTS", topics.results.clone()),
         ("HOWK_KAFKA_TOPICS_DEADLETTER", topics.deadletter.clone()),
         ("HOWK_KAFKA_TOPICS_STATE", topics.state.clone()),
-        ("HOWK_KAFKA_TOPICS_SCRIPTS", topics.scripts.clone()),
         ("HOWK_REDIS_ADDR", redis.address()),
     ])
 }
@@ -343,7 +342,7 @@ async fn a_record_that_fits_into_no_event_is_told_and_counted_and_down_ends_the_
 }
 
 #[test]
-fn wrong_settings_end_it_before_anything_starts_with_every_mistake() {
+fn wrong_settings_end_it_before_anything_starts_with_every_error() {
     let ended = program()
         .arg("up")
         .env("HOWK_KAFKA_BROKERS", "127.0.0.1:1")
@@ -358,13 +357,13 @@ fn wrong_settings_end_it_before_anything_starts_with_every_mistake() {
         .unwrap();
     let told = text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(78), "{told}");
-    assert!(told.contains("5 mistakes in the settings:"), "{told}");
+    assert!(told.contains("5 errors in the settings:"), "{told}");
     for part in [
-        "HOWK_RETRY_JITTER (retry.jitter): 2 is not",
+        "retry.jitter (HOWK_RETRY_JITTER): 2 is not",
         "HOWK_RETYR_BASE_DELAY: unknown variable",
-        "HOWK_KAFKA_AUTH (kafka.auth): the event sources here",
-        "HOWK_REDIS_SENTINEL_ADDRS (redis.sentinel_addrs): sentinels are not asked",
-        "(api.max_request_size): 5000000 is more than the 4669440 bytes of a request whose webhook fits into an event",
+        "kafka.auth (HOWK_KAFKA_AUTH): the event sources here",
+        "redis.sentinel_addrs (HOWK_REDIS_SENTINEL_ADDRS): sentinels are not asked",
+        "api.max_request_size (HOWK_API_MAX_REQUEST_SIZE): 5000000 is more than the 4669440 bytes of a request whose webhook fits into an event",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }

@@ -38,14 +38,14 @@ fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
 }
 
-/// The settings, or the mistakes as lines.
+/// The settings, or the errors as lines.
 fn settings(told: &WithSecrets) -> Result<Settings, Vec<String>> {
     let loaded = settings::read_function(Sources { file: None, environment: told }, &[&["secrets.key"]]).checked();
-    loaded.map_err(|errors| errors.mistakes().iter().map(ToString::to_string).collect())
+    loaded.map_err(|errors| errors.errors().iter().map(ToString::to_string).collect())
 }
 
-/// The one mistake.
-fn mistake(told: &WithSecrets) -> String {
+/// The one error.
+fn error(told: &WithSecrets) -> String {
     let lines = settings(told).unwrap_err();
     assert_eq!(lines.len(), 1, "{lines:#?}");
     lines.into_iter().next().unwrap()
@@ -105,7 +105,7 @@ async fn without_arns_nobody_is_asked() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_had_is_one_mistake_that_names_variable_arn_and_fix() {
+async fn what_cannot_be_read_is_one_error_that_names_variable_arn_and_fix() {
     for (stored, fix) in [
         (Some(Stored::Refused("AccessDeniedException")), "allow it secretsmanager:GetSecretValue, and kms:Decrypt"),
         (Some(Stored::Refused("DecryptionFailure")), "enable its key"),
@@ -117,34 +117,34 @@ async fn what_cannot_be_had_is_one_mistake_that_names_variable_arn_and_fix() {
         let stored = stored.map(|stored| (at(KEY, "AWSCURRENT"), stored));
         let store = FakeSecretStore::start(stored, 2).await;
         let told = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
-        let mistake = mistake(&told);
-        let start = format!("HOWK_SECRETS_KEY (secrets.key): HOWK_SECRETS_KEY_ARN names {KEY}, and ");
-        assert!(mistake.starts_with(&start) && mistake.contains(fix), "{mistake}");
-        assert_eq!(mistake.lines().count(), 1, "{mistake}");
+        let error = error(&told);
+        let start = format!("secrets.key (HOWK_SECRETS_KEY): HOWK_SECRETS_KEY_ARN names {KEY}, and ");
+        assert!(error.starts_with(&start) && error.contains(fix), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
 }
 
 #[tokio::test]
-async fn a_previous_value_that_is_refused_is_a_mistake_too() {
+async fn a_previous_value_that_is_refused_is_an_error_too() {
     let refused = Stored::Refused("AccessDeniedException");
     let stored = [(at(KEY, "AWSCURRENT"), text(CURRENT)), (at(KEY, "AWSPREVIOUS"), refused)];
     let store = FakeSecretStore::start(stored, 2).await;
     let told = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
-    let mistake = mistake(&told);
-    assert!(mistake.starts_with("HOWK_SECRETS_PREVIOUS_KEYS (secrets.previous_keys): HOWK_SECRETS_KEY_ARN names"));
+    let error = error(&told);
+    assert!(error.starts_with("secrets.previous_keys (HOWK_SECRETS_PREVIOUS_KEYS): HOWK_SECRETS_KEY_ARN names"));
 }
 
 #[tokio::test]
 async fn what_is_no_arn_or_said_twice_is_refused_before_anybody_is_asked() {
     let aws = aws_at("http://127.0.0.1:1");
     let told = WithSecrets::by(&aws, &variables(&[("HOWK_SECRETS_KEY_ARN", "the key itself")])).await;
-    let no_arn = "HOWK_SECRETS_KEY (secrets.key): HOWK_SECRETS_KEY_ARN is not the ARN of a secret: \
+    let no_arn = "secrets.key (HOWK_SECRETS_KEY): HOWK_SECRETS_KEY_ARN is not the ARN of a secret: \
                   arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME";
-    assert_eq!(mistake(&told), no_arn);
+    assert_eq!(error(&told), no_arn);
     let told =
         WithSecrets::by(&aws, &variables(&[("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_SECRETS_KEY", CURRENT)])).await;
-    let twice = "HOWK_SECRETS_KEY (secrets.key): HOWK_SECRETS_KEY_ARN is set too: set one of them";
-    assert_eq!(mistake(&told), twice);
+    let twice = "secrets.key (HOWK_SECRETS_KEY): HOWK_SECRETS_KEY_ARN is set too: set one of them";
+    assert_eq!(error(&told), twice);
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,8 +153,8 @@ async fn a_store_that_does_not_answer_is_not_waited_for_long() {
     let store = FakeSecretStore::start([], 1000).await;
     let (aws, environment) = (store.aws(), variables(&[("HOWK_SECRETS_KEY_ARN", KEY)]));
     let told = timeout(Duration::from_secs(6), WithSecrets::by(&aws, &environment)).await.expect("it gives up");
-    let mistake = mistake(&told);
-    assert!(mistake.contains("a function needs the endpoint com.amazonaws.eu-central-1.secretsmanager"), "{mistake}");
+    let error = error(&told);
+    assert!(error.contains("a function needs the endpoint com.amazonaws.eu-central-1.secretsmanager"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -210,10 +210,10 @@ async fn a_function_that_may_not_read_its_secret_says_all_that_is_wrong_on_one_l
     let own = own.map(|(name, value)| (name, value.to_owned())).into_iter();
     let enqueue = Alone::new("enqueue", own.chain(store.variables()));
     let line = enqueue.refuses_to_start().await;
-    assert!(line.contains("enqueue cannot start: 4 mistakes in the settings: "), "{line}");
+    assert!(line.contains("enqueue cannot start: 4 errors in the settings: "), "{line}");
     for part in [
-        "HOWK_REDIS_ADDR (redis.addr): is not set",
-        "HOWK_RETRY_JITTER (retry.jitter): 2 is not between 0 and 1",
+        "redis.addr (HOWK_REDIS_ADDR): is not set",
+        "retry.jitter (HOWK_RETRY_JITTER): 2 is not between 0 and 1",
         KEY,
         "allow it secretsmanager:GetSecretValue",
     ] {

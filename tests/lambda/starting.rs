@@ -73,7 +73,7 @@ impl Starting {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_mistake_in_the_settings_is_on_one_line_and_known_to_the_platform() {
+async fn every_error_in_the_settings_is_on_one_line_and_known_to_the_platform() {
     let starting = Starting::told(&[
         ("HOWK_RETRY_JITTER", "2"),
         ("HOWK_RETYR_BASE_DELAY", "1s"),
@@ -93,24 +93,47 @@ async fn every_mistake_in_the_settings_is_on_one_line_and_known_to_the_platform(
         let line = starting.error_line(function);
         let said = line["message"].as_str().unwrap();
         for part in [
-            " mistakes in the settings: ",
-            "HOWK_RETRY_JITTER (retry.jitter): 2 is not",
+            " errors in the settings: ",
+            "retry.jitter (HOWK_RETRY_JITTER): 2 is not",
             "HOWK_RETYR_BASE_DELAY: unknown variable",
-            "(kafka.auth): scram needs kafka.username and kafka.password",
-            "HOWK_KAFKA_CA_FILE (kafka.ca_file): /nowhere/kafka.pem cannot be read",
-            "HOWK_REDIS_CA_FILE (redis.ca_file): /nowhere/redis.pem cannot be read",
-            "HOWK_REDIS_SENTINEL_ADDRS (redis.sentinel_addrs): sentinels are not asked: name the server in redis.addr",
-            "HOWK_API_MAX_REQUEST_SIZE (api.max_request_size): 8388608 is more than the 4669440 bytes",
+            "kafka.auth (HOWK_KAFKA_AUTH): scram needs kafka.username and kafka.password",
+            "kafka.ca_file (HOWK_KAFKA_CA_FILE): /nowhere/kafka.pem cannot be read",
+            "redis.ca_file (HOWK_REDIS_CA_FILE): /nowhere/redis.pem cannot be read",
+            "redis.sentinel_addrs (HOWK_REDIS_SENTINEL_ADDRS): sentinels are not asked: name the server in redis.addr",
+            "api.max_request_size (HOWK_API_MAX_REQUEST_SIZE): 8388608 is more than the 4669440 bytes",
         ] {
             assert!(said.contains(part), "{part}\nis not in {function}'s\n{said}");
             assert!(told.contains(part), "{part}\nwas not told to the Runtime API by {function}:\n{told}");
         }
         assert!(told.contains("howk.settings"), "{told}");
         assert!(!said.contains("reached"), "nothing was asked for: {said}");
-        assert_eq!(said.matches("kafka.username").count(), 1, "no mistake is told twice: {said}");
+        assert_eq!(said.matches("kafka.username").count(), 1, "no error is listed twice: {said}");
         let undecided = usize::from(function == "enqueue");
         assert_eq!(said.matches("api.auth").count(), undecided, "{function}: {said}");
         assert_eq!(starting.exit_code(function), Some(78), "{function}");
+    }
+    starting.lambda.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_function_names_the_ignored_settings_that_are_set_in_one_line() {
+    let starting = Starting::told(&[
+        ("HOWK_API_AUTH", "none"),
+        ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
+        ("HOWK_REDIS_ADDR", "127.0.0.1:2"),
+        ("HOWK_SECRETS_KEY", "a key of the tests, of no other use"),
+        ("HOWK_REDIS_POOL_SIZE", "7"),
+        ("HOWK_LUA_CRYPTO_MAIN", "not to be shown"),
+    ]);
+    for function in FUNCTIONS {
+        starting.refusal(function).await;
+        let lines =
+            starting.lines.lock().iter().filter(|line| line.function == function).cloned().collect::<Vec<_>>();
+        let ignored: Vec<&str> =
+            lines.iter().map(|line| line.text.as_str()).filter(|text| text.contains("redis.pool_size")).collect();
+        let [line] = ignored.as_slice() else { panic!("{function}: {ignored:#?}") };
+        assert!(line.contains("\"WARN\"") && line.contains("steer nothing: lua.crypto_keys (scripts"), "{line}");
+        assert!(lines.iter().all(|line| !line.text.contains("not to be shown")), "{function}: {lines:#?}");
     }
     starting.lambda.shut_down().await;
 }

@@ -121,7 +121,7 @@ pub(crate) fn stack_config(kafka: &KafkaConfig, redis: String) -> StackConfig {
 
 /// The settings of howk on these topics and this Redis.
 pub(crate) fn variables(kafka: &KafkaConfig, redis: String) -> BTreeMap<String, String> {
-    let TopicNames { pending, slow, results, deadletter, state, scripts } = &kafka.topics;
+    let TopicNames { pending, slow, results, deadletter, state } = &kafka.topics;
     let pairs = [
         ("HOWK_KAFKA_BROKERS", kafka.brokers.join(",")),
         ("HOWK_KAFKA_CONSUMER_GROUP", kafka.group.name.clone()),
@@ -130,7 +130,6 @@ pub(crate) fn variables(kafka: &KafkaConfig, redis: String) -> BTreeMap<String, 
         ("HOWK_KAFKA_TOPICS_RESULTS", results.clone()),
         ("HOWK_KAFKA_TOPICS_DEADLETTER", deadletter.clone()),
         ("HOWK_KAFKA_TOPICS_STATE", state.clone()),
-        ("HOWK_KAFKA_TOPICS_SCRIPTS", scripts.clone()),
         ("HOWK_REDIS_ADDR", redis),
         ("HOWK_REDIS_CLUSTER", "true".to_owned()),
         ("HOWK_SECRETS_KEY", "a key of the tests, of no other use".to_owned()),

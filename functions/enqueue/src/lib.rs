@@ -17,7 +17,7 @@ pub use handler::HttpHandler;
 pub const FUNCTION: Function = Function {
     name: "enqueue",
     decided: &[&["api.auth"], &["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["secrets.key"]],
-    mistakes: |settings, clock| {
+    validate: |settings, clock| {
         [wiring::api::mistakes(settings), wiring::connect_mistakes(settings, clock), wiring::mistakes(settings)]
             .concat()
     },

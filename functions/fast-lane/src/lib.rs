@@ -13,7 +13,7 @@ use wiring::{Role, WithoutRedis};
 pub const FUNCTION: Function = Function {
     name: "fast-lane",
     decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"], &["secrets.key"]],
-    mistakes: |settings, clock| [wiring::connect_mistakes(settings, clock), wiring::mistakes(settings)].concat(),
+    validate: |settings, clock| [wiring::connect_mistakes(settings, clock), wiring::mistakes(settings)].concat(),
 };
 
 /// Connects, and builds the handler.

@@ -15,7 +15,7 @@ pub use handler::RebuildHandler;
 pub const FUNCTION: Function = Function {
     name: "reconciler",
     decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
-    mistakes: wiring::connect_mistakes,
+    validate: wiring::connect_mistakes,
 };
 
 /// Connects, and builds the handler.

@@ -15,7 +15,7 @@ pub use handler::ScheduleHandler;
 pub const FUNCTION: Function = Function {
     name: "scheduler",
     decided: &[&["kafka.brokers", "kafka.cluster_arn"], &["redis.addr"]],
-    mistakes: |settings, clock| [wiring::connect_mistakes(settings, clock), wiring::mistakes(settings)].concat(),
+    validate: |settings, clock| [wiring::connect_mistakes(settings, clock), wiring::mistakes(settings)].concat(),
 };
 
 /// Connects, and builds the handler.

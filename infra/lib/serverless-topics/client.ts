@@ -15,8 +15,8 @@ export class KafkaClient implements TopicAdmin {
     /** Signs in to the cluster of an ARN. */
     static async connect(clusterArn: string): Promise<KafkaClient> {
         const region = clusterArn.split(':')[3] ?? '';
-        const told = await new Msk({ region }).send(new GetBootstrapBrokersCommand({ ClusterArn: clusterArn }));
-        const brokers = (told.BootstrapBrokerStringSaslIam ?? '').split(',').filter((broker) => broker !== '');
+        const response = await new Msk({ region }).send(new GetBootstrapBrokersCommand({ ClusterArn: clusterArn }));
+        const brokers = (response.BootstrapBrokerStringSaslIam ?? '').split(',').filter((broker) => broker !== '');
         const oauthBearerProvider = async (): Promise<{ value: string }> => ({
             value: (await generateAuthToken({ region })).token,
         });

@@ -1,4 +1,4 @@
-// Makes what is missing and verifies what is there. It never deletes, and never changes what an operator may have tuned.
+// Makes missing topics and verifies existing ones. It never deletes a topic, and never changes one that an operator may have tuned.
 
 export interface TopicSpec {
     readonly name: string;
@@ -12,9 +12,9 @@ export interface FoundTopic {
 }
 
 export interface TopicAdmin {
-    /** What is there, of the topics asked for. */
+    /** The topics of these names that exist. */
     find(names: readonly string[]): Promise<ReadonlyMap<string, FoundTopic>>;
-    /** Makes topics; one that somebody else made meanwhile is no error. */
+    /** Makes topics; one that another process made meanwhile is no error. */
     create(topics: readonly TopicSpec[]): Promise<void>;
 }
 
@@ -31,30 +31,30 @@ export async function ensure(admin: TopicAdmin, topics: readonly TopicSpec[]): P
         await admin.create(missing);
     }
     const after = await admin.find(names);
-    const mistakes = topics.flatMap((topic) => mistakesOf(topic, after.get(topic.name)));
-    if (mistakes.length > 0) {
-        throw new Error(mistakes.join('; '));
+    const errors = topics.flatMap((topic) => errorsOf(topic, after.get(topic.name)));
+    if (errors.length > 0) {
+        throw new Error(errors.join('; '));
     }
 }
 
-function mistakesOf(wanted: TopicSpec, found: FoundTopic | undefined): string[] {
+function errorsOf(wanted: TopicSpec, found: FoundTopic | undefined): string[] {
     const { name } = wanted;
     if (found === undefined) {
         return [`${name} does not exist and was not made`];
     }
-    const mistakes = [];
+    const errors = [];
     if (found.partitions < wanted.partitions) {
-        mistakes.push(`${name} has ${found.partitions} partitions, but howk is set up for ${wanted.partitions}: add some`);
+        errors.push(`${name} has ${found.partitions} partitions, but howk is set up for ${wanted.partitions}: add some`);
     }
     if (found.config[EXACT] !== wanted.config[EXACT]) {
-        mistakes.push(
-            `${name} has ${EXACT}=${found.config[EXACT]}, but howk relies on ${wanted.config[EXACT]}: make it anew under that name`,
+        errors.push(
+            `${name} has ${EXACT}=${found.config[EXACT]}, but howk relies on ${wanted.config[EXACT]}: delete and recreate it`,
         );
     }
     if (Number(found.config[AT_LEAST]) < Number(wanted.config[AT_LEAST])) {
-        mistakes.push(
+        errors.push(
             `${name} has ${AT_LEAST}=${found.config[AT_LEAST]}, but records may have ${wanted.config[AT_LEAST]} bytes: raise it`,
         );
     }
-    return mistakes;
+    return errors;
 }

@@ -14,7 +14,7 @@ interface Request {
 
 export async function handler(request: Request): Promise<{ PhysicalResourceId: string }> {
     const { clusterArn, topics } = request.ResourceProperties;
-    // Topics outlive their stack: whoever wants them gone deletes the cluster.
+    // Topics outlive their stack: deleting the cluster deletes them.
     if (request.RequestType !== 'Delete') {
         const client = await KafkaClient.connect(clusterArn);
         try {

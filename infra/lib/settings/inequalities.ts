@@ -1,7 +1,7 @@
 // What must hold between settings, so that a deployment that cannot work fails at synth and says what to change.
 
 import { type Deployment, type Lane, type LaneName, isPartial } from './deployment.ts';
-import type { Mistake } from './mistake.ts';
+import type { ValidationError } from './validation-error.ts';
 import { count, seconds } from './own.ts';
 import { partitionsOf, topics } from '../topic-list.ts';
 
@@ -11,12 +11,12 @@ const BASE_MB = 64;
 const EVENT_MB = 4 * 6;
 /** MB that a request under way needs: a TLS connection, the payload, the bounded answer. */
 const REQUEST_MB = 1;
-/** Seconds that must be left behind a request's timeout for a lane to begin it: the domain's SETTLE_MARGIN. */
+/** Seconds that must be left after a request's timeout for a lane to begin it: the domain's SETTLE_MARGIN. */
 export const SETTLE_SECONDS = 5;
 /** Seconds that a lane needs beside its requests and lambda.deadline_margin: a cold start, the records; lambda-kit's START_TIME. */
 export const START_SECONDS = 2;
-/** Seconds in which a lane without partial responses publishes again what it has no time for: lambda-kit's HAND_BACK_TIME. */
-export const HAND_BACK_SECONDS = 5;
+/** Seconds in which a lane without partial responses republishes the records it has no time for: lambda-kit's REPUBLISH_TIME. */
+export const REPUBLISH_SECONDS = 5;
 /** Seconds that an event source mapping waits for a function. */
 const INVOCATION_SECONDS_MAX = 840;
 /** What one poller group takes. */
@@ -29,35 +29,38 @@ const CONNECTIONS_MAX = 3000;
 const LAMBDA_BODY_BYTES = 6 * 1024 * 1024;
 const ENVELOPE_BYTES = 64 * 1024;
 
-type Check = (deployment: Deployment) => Mistake[];
+type Check = (deployment: Deployment) => ValidationError[];
 
 /** Every inequality that does not hold. */
-export function mistakesOfInequalities(deployment: Deployment): Mistake[] {
+export function errorsOfInequalities(deployment: Deployment): ValidationError[] {
     const checks: Check[] = [timings, memory, pollers, modes, concurrency, ticks, bodies, brokers, zones];
     return checks.flatMap((check) => check(deployment));
 }
 
 const LANES: readonly LaneName[] = ['fast-lane', 'slow-lane'];
 
-function ofLanes(functions: Deployment['functions'], problem: (lane: Lane, name: LaneName) => string | undefined): Mistake[] {
+function ofLanes(
+    functions: Deployment['functions'],
+    problem: (lane: Lane, name: LaneName) => string | undefined,
+): ValidationError[] {
     return LANES.flatMap((name) => {
         const found = problem(functions[name], name);
         return found === undefined ? [] : [{ path: `functions.${name}`, problem: found }];
     });
 }
 
-function when(holds: boolean, path: string, problem: string): Mistake[] {
+function when(holds: boolean, path: string, problem: string): ValidationError[] {
     return holds ? [] : [{ path, problem }];
 }
 
-function timings({ howk, functions }: Deployment): Mistake[] {
+function timings({ howk, functions }: Deployment): ValidationError[] {
     const longest = seconds(howk, 'delivery.timeout');
     return ofLanes(functions, (lane, name) => {
         const { timeout, batch, concurrency } = lane;
-        const [handBack, otherwise] = isPartial(lane)
+        const [republish, otherwise] = isPartial(lane)
             ? [0, 'refuses every batch']
-            : [HAND_BACK_SECONDS, 'refuses every batch or has no time to publish the rest of it again'];
-        const margin = seconds(howk, 'lambda.deadline_margin') + SETTLE_SECONDS + START_SECONDS + handBack;
+            : [REPUBLISH_SECONDS, 'refuses every batch or has no time to publish the rest of it again'];
+        const margin = seconds(howk, 'lambda.deadline_margin') + SETTLE_SECONDS + START_SECONDS + republish;
         const key = name === 'fast-lane' ? 'delivery.fast_timeout' : 'delivery.timeout';
         const rounds = Math.ceil(batch / concurrency);
         const needed = rounds * seconds(howk, key) + margin;
@@ -77,7 +80,7 @@ function timings({ howk, functions }: Deployment): Mistake[] {
     });
 }
 
-function memory(deployment: Deployment): Mistake[] {
+function memory(deployment: Deployment): ValidationError[] {
     return ofLanes(deployment.functions, (lane) => {
         const needed = BASE_MB + EVENT_MB + REQUEST_MB * lane.concurrency;
         return lane.memory >= needed
@@ -86,7 +89,7 @@ function memory(deployment: Deployment): Mistake[] {
     });
 }
 
-function pollers(deployment: Deployment): Mistake[] {
+function pollers(deployment: Deployment): ValidationError[] {
     const max = LANES.map((name) => deployment.functions[name].pollers?.max ?? 0).reduce((a, b) => a + b);
     const group = when(
         max <= GROUP_POLLERS_MAX,
@@ -105,7 +108,7 @@ function pollers(deployment: Deployment): Mistake[] {
     return [...group, ...own];
 }
 
-function modes(deployment: Deployment): Mistake[] {
+function modes(deployment: Deployment): ValidationError[] {
     return ofLanes(deployment.functions, ({ pollers, partial_responses, bisect }) => {
         const wanted = Object.entries({ partial_responses, bisect }).filter(([, on]) => on === true);
         return pollers !== null || wanted.length === 0
@@ -114,7 +117,7 @@ function modes(deployment: Deployment): Mistake[] {
     });
 }
 
-function concurrency(deployment: Deployment): Mistake[] {
+function concurrency(deployment: Deployment): ValidationError[] {
     const { enqueue } = deployment.functions;
     const left = deployment.account_concurrency - 100;
     const reserved = enqueue.reserved_concurrency + 2;
@@ -143,7 +146,7 @@ function concurrency(deployment: Deployment): Mistake[] {
     ];
 }
 
-function ticks(deployment: Deployment): Mistake[] {
+function ticks(deployment: Deployment): ValidationError[] {
     const { timeout } = deployment.functions.scheduler;
     return when(
         timeout > 5 && timeout <= 60,
@@ -152,7 +155,7 @@ function ticks(deployment: Deployment): Mistake[] {
     );
 }
 
-function bodies(deployment: Deployment): Mistake[] {
+function bodies(deployment: Deployment): ValidationError[] {
     const max = count(deployment.howk, 'api.max_request_size');
     const fits = Math.floor(((LAMBDA_BODY_BYTES - ENVELOPE_BYTES) * 3) / 4);
     return when(
@@ -162,7 +165,7 @@ function bodies(deployment: Deployment): Mistake[] {
     );
 }
 
-function brokers(deployment: Deployment): Mistake[] {
+function brokers(deployment: Deployment): ValidationError[] {
     const compacted = topics.filter(({ config }) => config['cleanup.policy'] === 'compact');
     const partitions = compacted.map((topic) => topic.partitions).reduce((a, b) => a + b, 0);
     return when(
@@ -173,7 +176,7 @@ function brokers(deployment: Deployment): Mistake[] {
     );
 }
 
-function zones({ network: { existing } }: Deployment): Mistake[] {
+function zones({ network: { existing } }: Deployment): ValidationError[] {
     if (existing === undefined) {
         return [];
     }

@@ -1,30 +1,30 @@
-// Reads howk.yaml: shape, howk's own settings, inequalities. All mistakes at once.
+// Reads howk.yaml: shape, howk's own settings, inequalities. All errors at once.
 
 import { readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import type { Deployment } from './deployment.ts';
-import { mistakesOfInequalities } from './inequalities.ts';
-import { Mistakes } from './mistake.ts';
-import { mistakesOfOwn } from './own.ts';
-import { mistakesOfShape } from './schema.ts';
+import { errorsOfInequalities } from './inequalities.ts';
+import { ValidationErrors } from './validation-error.ts';
+import { errorsOfOwn } from './own.ts';
+import { errorsOfShape } from './schema.ts';
 
-/** Throws `Mistakes` when the text is no deployment that can work. */
+/** Throws `ValidationErrors` when the text is no deployment that can work. */
 export function parse(text: string, file: string): Deployment {
     const yaml = parseDocument(text);
     if (yaml.errors.length > 0) {
-        throw new Mistakes(
+        throw new ValidationErrors(
             file,
             yaml.errors.map(({ message }) => ({ path: 'the file', problem: message })),
         );
     }
     const document = (yaml.toJS() ?? {}) as Deployment;
-    const shape = mistakesOfShape(document);
-    const own = isObject(document.howk) ? mistakesOfOwn(document.howk) : [];
-    // Between settings that are no settings nothing can hold.
-    const between = shape.length === 0 && own.length === 0 ? mistakesOfInequalities(document) : [];
-    const mistakes = [...shape, ...own, ...between];
-    if (mistakes.length > 0) {
-        throw new Mistakes(file, mistakes);
+    const shape = errorsOfShape(document);
+    const own = isObject(document.howk) ? errorsOfOwn(document.howk) : [];
+    // The inequalities are about values that are right by themselves.
+    const between = shape.length === 0 && own.length === 0 ? errorsOfInequalities(document) : [];
+    const errors = [...shape, ...own, ...between];
+    if (errors.length > 0) {
+        throw new ValidationErrors(file, errors);
     }
     return document;
 }

@@ -1,7 +1,7 @@
 // The `howk:` part of howk.yaml: howk's own settings, checked against its reference.
 
-import { isAllowed, milliseconds, reference } from './reference.ts';
-import type { Mistake } from './mistake.ts';
+import { ignored, isAllowed, milliseconds, reference } from './reference.ts';
+import type { ValidationError } from './validation-error.ts';
 
 /** Keys that the stack sets itself, and where their values come from. */
 const OF_THE_STACK: Readonly<Record<string, string>> = {
@@ -30,7 +30,8 @@ export function flattened(section: object, prefix = ''): Map<string, unknown> {
     const keys = new Map<string, unknown>();
     for (const [name, value] of Object.entries(section)) {
         const key = `${prefix}${name}`;
-        const isSection = typeof value === 'object' && value !== null && !Array.isArray(value) && !reference.has(key);
+        const isKey = reference.has(key) || ignored.has(key);
+        const isSection = typeof value === 'object' && value !== null && !Array.isArray(value) && !isKey;
         for (const [inner, leaf] of isSection ? flattened(value as object, `${key}.`) : [[key, value] as const]) {
             keys.set(inner, leaf);
         }
@@ -38,8 +39,8 @@ export function flattened(section: object, prefix = ''): Map<string, unknown> {
     return keys;
 }
 
-/** Every mistake of the `howk:` part. */
-export function mistakesOfOwn(section: object): Mistake[] {
+/** Every error of the `howk:` part. */
+export function errorsOfOwn(section: object): ValidationError[] {
     return [...flattened(section)].flatMap(([key, value]) => {
         const problem = problemOf(key, value);
         return problem === undefined ? [] : [{ path: `howk.${key}`, problem }];
@@ -47,6 +48,10 @@ export function mistakesOfOwn(section: object): Mistake[] {
 }
 
 function problemOf(key: string, value: unknown): string | undefined {
+    const reason = ignored.get(key);
+    if (reason !== undefined) {
+        return `remove it: howk ignores it, since ${reason}`;
+    }
     const setting = reference.get(key);
     if (setting === undefined) {
         return 'is no setting of howk; see settings.md';
@@ -63,7 +68,7 @@ function problemOf(key: string, value: unknown): string | undefined {
     return isAllowed(setting, value) ? undefined : `${JSON.stringify(value)} is not ${setting.allowed}`;
 }
 
-/** Whether a key's value must not be seen. API keys are hashes, but who has them is nobody's business either. */
+/** Whether a key's value must not be shown. API keys are hashes, but their ids name the tenants, which stay private too. */
 export function isSecret(key: string): boolean {
     return key === 'api.keys' || (reference.get(key)?.allowed.includes('a secret') ?? false);
 }

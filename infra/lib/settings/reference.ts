@@ -1,4 +1,5 @@
-// settings.md, the reference that `howk serve --help-settings` prints: the keys of howk's own settings and what they allow.
+// settings.md, the reference that `howk serve --help-settings` prints: the keys of howk's own settings and what they allow, and
+// the keys of the original that howk ignores.
 
 import { readFileSync } from 'node:fs';
 
@@ -10,20 +11,26 @@ export interface Setting {
 }
 
 const text = readFileSync(new URL('../../settings.md', import.meta.url), 'utf8');
+const [ofSettings = '', ofIgnored = ''] = text.split('\n## Ignored keys\n');
 
 /** Every setting by its key, in the reference's order. */
 export const reference: ReadonlyMap<string, Setting> = new Map(
-    text
-        .split('\n')
-        .filter((line) => line.startsWith('| `'))
-        .map((line) => {
-            const [key = '', variable = '', preset = '', allowed = ''] = line
-                .slice(2)
-                .split(' | ')
-                .map((cell) => cell.replaceAll('`', ''));
-            return [key, { key, variable: variable.split(',')[0] ?? '', preset, allowed }];
-        }),
+    rows(ofSettings).map(([key = '', variable = '', preset = '', allowed = '']) => [key, { key, variable, preset, allowed }]),
 );
+
+/** Why howk ignores a key of the original, by the key. */
+export const ignored: ReadonlyMap<string, string> = new Map(rows(ofIgnored).map(([key = '', , reason = '']) => [key, reason]));
+
+/** The cells of a table's rows, without the headline. */
+function rows(table: string): string[][] {
+    const lines = table.split('\n').filter((line) => line.startsWith('| `'));
+    return lines.map((line) =>
+        line
+            .slice('| '.length, -' |'.length)
+            .split(' | ')
+            .map((cell) => cell.replaceAll('`', '')),
+    );
+}
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -1,9 +1,9 @@
-// howk.yaml against howk.schema.json: every mistake, in words that say what to change.
+// howk.yaml against howk.schema.json: every error, in words that say what to change.
 
 import { readFileSync } from 'node:fs';
 import { Ajv, type ErrorObject } from 'ajv';
 import type { Deployment } from './deployment.ts';
-import type { Mistake } from './mistake.ts';
+import type { ValidationError } from './validation-error.ts';
 
 const schema = JSON.parse(readFileSync(new URL('../../howk.schema.json', import.meta.url), 'utf8')) as object;
 const validate = new Ajv({
@@ -15,14 +15,14 @@ const validate = new Ajv({
 }).compile<Deployment>(schema);
 
 /** Fills in the defaults, in place. Empty when the document is a deployment. */
-export function mistakesOfShape(document: unknown): Mistake[] {
+export function errorsOfShape(document: unknown): ValidationError[] {
     if (validate(document)) {
         return [];
     }
     return (validate.errors ?? []).filter(({ keyword }) => keyword !== 'oneOf').map(explained);
 }
 
-function explained(error: ErrorObject): Mistake {
+function explained(error: ErrorObject): ValidationError {
     const path = error.instancePath.slice(1).replaceAll('/', '.') || 'the file';
     const params = error.params as Record<string, unknown>;
     switch (error.keyword) {

@@ -21,7 +21,7 @@ const BAD_SETTINGS: u8 = 78;
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     if command.common().help_settings {
-        return exit(print(&settings::reference()));
+        return exit(print(settings::reference().trim_end()));
     }
     match configure::read(&command, ProcessEnvironment.variables()) {
         Ok(settings) if command.common().print_settings => {
@@ -59,8 +59,8 @@ fn complain(text: &str) {
 async fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> {
     telemetry::start_logging(&settings.log, LogStyle::of_stderr(&settings.log))?;
     let metrics = telemetry::start_metrics()?;
-    for unused in wiring::unused(settings) {
-        tracing::warn!(key = unused.key, "this setting has no effect: {}", unused.why);
+    if let Some(ignored) = settings.ignored() {
+        tracing::warn!("settings that are set and have no effect: {ignored}");
     }
     match command {
         Command::Serve(options) => Box::pin(serve(options, settings, metrics)).await,

@@ -1,6 +1,6 @@
 //! Ports `clock` and `random` on the operating system.
 //!
-//! The one place in howk that reads a clock, so that everything else can be tested with time as an argument.
+//! The only code in howk that reads a clock, so that all other code can be tested with time as an argument.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -27,7 +27,7 @@ impl Clock for SystemClock {
 
 /// A cryptographically secure generator (`ChaCha`) that the operating system seeds, one for each thread.
 ///
-/// Draws cost no system call: every delivery draws.
+/// A draw costs no system call, since every delivery draws.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemRandom;
 

@@ -3,10 +3,11 @@
 //! `admit` reads it before a request, `settle`'s follow-up after one. The counters commute, so they are written without
 //! reading them first. Only a change of state is a compare-and-set, made by the first delivery that finds it due (CB-1).
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::health::Health;
-use crate::policy_error::{PolicyError, broken};
+use crate::policy_error::{PolicyError, within};
 use crate::tally::{Bucket, Tally, recent};
 use crate::time::Timestamp;
 
@@ -59,9 +60,19 @@ pub enum CircuitAnswer {
 }
 
 impl CircuitPolicy {
+    /// How many failures may be needed to open a circuit.
+    pub const FAILURE_THRESHOLD: RangeInclusive<u32> = 1..=1_000_000;
+    /// What the window may be in which failures are counted.
+    pub const FAILURE_WINDOW: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(24);
+    /// How long an open circuit may stay open before its probe.
+    pub const RECOVERY_TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(24);
+    /// How many successful probes may be needed to close a circuit.
+    pub const SUCCESS_THRESHOLD: RangeInclusive<u32> = 1..=1_000;
+
     /// Builds a policy.
     ///
-    /// Bounds: thresholds at least 1, `failure_window` and `recovery_timeout` 1 ms to 24 h.
+    /// Bounds: [`Self::FAILURE_THRESHOLD`], [`Self::FAILURE_WINDOW`], [`Self::RECOVERY_TIMEOUT`],
+    /// [`Self::SUCCESS_THRESHOLD`].
     ///
     /// # Errors
     /// A [`PolicyError`] that names the field.
@@ -71,20 +82,21 @@ impl CircuitPolicy {
         recovery_timeout: Duration,
         success_threshold: u32,
     ) -> Result<Self, PolicyError> {
-        let sane = |time: Duration| time >= Duration::from_millis(1) && time <= Duration::from_hours(24);
-        (failure_threshold > 0)
-            .then_some(())
-            .ok_or(broken("circuit_breaker.failure_threshold", "must be at least 1"))?;
-        (success_threshold > 0)
-            .then_some(())
-            .ok_or(broken("circuit_breaker.success_threshold", "must be at least 1"))?;
-        sane(failure_window)
-            .then_some(())
-            .ok_or(broken("circuit_breaker.failure_window", "must be between 1ms and 24h"))?;
-        sane(recovery_timeout)
-            .then_some(())
-            .ok_or(broken("circuit_breaker.recovery_timeout", "must be between 1ms and 24h"))?;
+        within("circuit_breaker.failure_threshold", &Self::FAILURE_THRESHOLD, &failure_threshold)?;
+        within("circuit_breaker.success_threshold", &Self::SUCCESS_THRESHOLD, &success_threshold)?;
+        within("circuit_breaker.failure_window", &Self::FAILURE_WINDOW, &failure_window)?;
+        within("circuit_breaker.recovery_timeout", &Self::RECOVERY_TIMEOUT, &recovery_timeout)?;
         Ok(Self { failure_threshold, failure_window, recovery_timeout, success_threshold })
+    }
+
+    /// How many failures within the window open a circuit.
+    pub const fn failure_threshold(&self) -> u32 {
+        self.failure_threshold
+    }
+
+    /// How many successful probes close a circuit.
+    pub const fn success_threshold(&self) -> u32 {
+        self.success_threshold
     }
 
     /// The window that failures are counted in.

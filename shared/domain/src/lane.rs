@@ -1,8 +1,9 @@
 //! The two lanes: how long a request may take, which endpoints are known to be slow, and the slow lane's pace.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::policy_error::{PolicyError, broken};
+use crate::policy_error::{PolicyError, broken, within};
 use crate::tally::{Bucket, Tally, recent};
 use crate::time::Timestamp;
 use crate::webhook::Dispatch;
@@ -33,24 +34,30 @@ pub struct LanePolicy {
 pub const SETTLE_MARGIN: Duration = Duration::from_secs(5);
 
 impl LanePolicy {
+    /// How long a request may take, in either lane.
+    pub const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_mins(10);
+    /// The highest pace of the slow lane, in requests a second to one endpoint.
+    pub const SLOW_RATE_MAX: u32 = 100_000;
+    /// The pace of the slow lane where the settings name none.
+    pub const SLOW_RATE_DEFAULT: u32 = 20;
+
     /// Builds a policy; `slow_rate` is the slow lane's requests a second to one endpoint.
     ///
-    /// Bounds: `1 ms <= fast_timeout <= timeout <= 10 min`, `0 < slow_rate <= 100,000`.
+    /// Bounds: [`Self::TIMEOUT`] for both, `fast_timeout <= timeout`, and `0 < slow_rate <=` [`Self::SLOW_RATE_MAX`].
     ///
     /// # Errors
     /// A [`PolicyError`] that names the field.
     pub fn new(fast_timeout: Duration, timeout: Duration, slow_rate: f64) -> Result<Self, PolicyError> {
-        (fast_timeout >= Duration::from_millis(1))
-            .then_some(())
-            .ok_or(broken("delivery.fast_timeout", "must be at least 1ms"))?;
-        (fast_timeout <= timeout)
-            .then_some(())
-            .ok_or(broken("delivery.fast_timeout", "must not exceed delivery.timeout"))?;
-        (timeout <= Duration::from_mins(10))
-            .then_some(())
-            .ok_or(broken("delivery.timeout", "must not exceed 10m"))?;
-        let sane = slow_rate > 0.0 && slow_rate <= 100_000.0;
-        sane.then_some(()).ok_or(broken("concurrency.slow_lane_rate", "must be above 0 and at most 100000"))?;
+        within("delivery.fast_timeout", &Self::TIMEOUT, &fast_timeout)?;
+        within("delivery.timeout", &Self::TIMEOUT, &timeout)?;
+        if fast_timeout > timeout {
+            return Err(broken("delivery.fast_timeout", "must not be longer than delivery.timeout"));
+        }
+        let is_rate = slow_rate > 0.0 && slow_rate <= f64::from(Self::SLOW_RATE_MAX);
+        if !is_rate {
+            let rule = format!("must be above 0 and at most {}", Self::SLOW_RATE_MAX);
+            return Err(broken("concurrency.slow_lane_rate", rule));
+        }
         Ok(Self { fast_timeout, timeout, slow_rate })
     }
 
@@ -78,6 +85,11 @@ impl LanePolicy {
         self.timeout + SETTLE_MARGIN
     }
 
+    /// How long a request may take in the fast lane.
+    pub const fn fast_timeout(&self) -> Duration {
+        self.fast_timeout
+    }
+
     /// The longest that any request may take.
     pub const fn full_timeout(&self) -> Duration {
         self.timeout
@@ -102,7 +114,11 @@ impl LanePolicy {
 
 impl Default for LanePolicy {
     fn default() -> Self {
-        Self { fast_timeout: Duration::from_secs(5), timeout: Duration::from_secs(30), slow_rate: 20.0 }
+        Self {
+            fast_timeout: Duration::from_secs(5),
+            timeout: Duration::from_secs(30),
+            slow_rate: f64::from(Self::SLOW_RATE_DEFAULT),
+        }
     }
 }
 

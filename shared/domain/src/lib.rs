@@ -82,7 +82,7 @@ pub use retry::RetryPolicy;
 pub use secret::{Sealed, Secret};
 pub use setting::{EndpointSetting, SettingDecision, decide};
 pub use settle::{Disposition, Finished, Settled, follow_up, settle, superseded};
-pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, SigningKey};
+pub use signing::{SECRET_BYTES_MAX, SECRETS_MAX, SecretError, Signatures, SigningKey};
 pub use status::{ATTEMPTS_KEPT, Attempt, Cause, Next, Phase, Status};
 pub use tally::{BUCKETS_PER_WINDOW, Bucket, Tally, bucket_start, recent};
 pub use time::Timestamp;

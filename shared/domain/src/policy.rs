@@ -1,6 +1,7 @@
 //! The numbers that the decisions go by, validated once.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use crate::circuit::CircuitPolicy;
 use crate::lane::LanePolicy;
@@ -20,18 +21,21 @@ pub enum OnStoreFailure {
 /// How many requests may be under way at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InflightLimits {
-    /// Per endpoint. At least 1.
+    /// Per endpoint: 1 to [`Self::MAX`].
     pub endpoint: u32,
     /// Per domain; `None` for no limit.
-    pub domain: Option<u32>,
-    /// Per domain by name, lower case; they hold even where `domain` is `None`.
-    pub domain_overrides: BTreeMap<String, u32>,
+    pub domain: Option<NonZeroU32>,
+    /// Per domain by name, lower case, in place of `domain`; `None` lifts the limit of that domain.
+    pub domain_overrides: BTreeMap<String, Option<NonZeroU32>>,
 }
 
 impl InflightLimits {
+    /// The highest limit that can be set.
+    pub const MAX: u32 = 100_000;
+
     /// The limit of one domain, `None` for no limit.
     pub fn of_domain(&self, domain: &str) -> Option<u32> {
-        self.domain_overrides.get(domain).copied().or(self.domain)
+        self.domain_overrides.get(domain).copied().unwrap_or(self.domain).map(NonZeroU32::get)
     }
 }
 

@@ -1,12 +1,13 @@
 //! The jittered release window: how the webhooks of a cooldown are spread once the endpoint takes work again.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
 use crate::cooldown::{Cooldown, RETRY_AFTER_MAX};
 use crate::id::ConfigId;
-use crate::policy_error::{PolicyError, broken};
+use crate::policy_error::{PolicyError, within};
 use crate::time::Timestamp;
 
 /// How far apart two cohorts begin: long enough for an endpoint to show whether it can take the cohort before.
@@ -22,19 +23,31 @@ pub struct ReleasePolicy {
 }
 
 impl ReleasePolicy {
+    /// What the end of the window may be, as a factor of the asked delay.
+    pub const WINDOW: RangeInclusive<f64> = 1.0..=10.0;
+    /// How many cohorts there may be.
+    pub const COHORTS: RangeInclusive<u32> = 0..=1_000;
+
     /// Builds a policy: the window ends at `window` times the delay that the endpoint asked for; `cohorts` of 0 or 1 mean one cohort.
     ///
-    /// Bounds: `1 <= window <= 10`, `cohorts <= 1000`.
+    /// Bounds: [`Self::WINDOW`], [`Self::COHORTS`].
     ///
     /// # Errors
     /// A [`PolicyError`] that names the field.
     pub fn new(window: f64, cohorts: u32) -> Result<Self, PolicyError> {
-        (1.0..=10.0)
-            .contains(&window)
-            .then_some(())
-            .ok_or(broken("retry.release_window", "must be between 1 and 10"))?;
-        (cohorts <= 1000).then_some(()).ok_or(broken("retry.cohorts", "must not exceed 1000"))?;
+        within("retry.release_window", &Self::WINDOW, &window)?;
+        within("retry.cohorts", &Self::COHORTS, &cohorts)?;
         Ok(Self { window, cohorts })
+    }
+
+    /// The end of the window, as a factor of the asked delay.
+    pub const fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// How many cohorts there are; 0 or 1 mean one.
+    pub const fn cohorts(&self) -> u32 {
+        self.cohorts
     }
 
     /// The cooldown that an endpoint's `Retry-After` of `asked` sets, counted from `now`.

@@ -2,15 +2,14 @@
 //!
 //! `settle` calls it. It knows nothing of cooldowns: a `Retry-After` is a floor that `settle` lays under this (RT-1).
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::entropy::Entropy;
-use crate::policy_error::{PolicyError, broken};
+use crate::policy_error::{PolicyError, broken, within};
 
 /// Doublings stop after this many: the delay of attempt 11 and later is the same before the cap. Source: the original.
 const DOUBLINGS_MAX: u32 = 10;
-/// The longest delay that a policy may name. It only catches a wrong unit; the log keeps no record that long.
-const DELAY_MAX: Duration = Duration::from_hours(720);
 
 /// Exponential backoff with jitter.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,22 +20,42 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
+    /// What the delay after the first failed attempt may be.
+    pub const BASE_DELAY: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
+    /// What the longest delay may be: seven days at most, as long as a webhook's record is kept by default.
+    pub const MAX_DELAY: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(7 * 24);
+    /// What the jitter may be, as a part of the delay.
+    pub const JITTER: RangeInclusive<f64> = 0.0..=1.0;
+
     /// Builds a policy.
     ///
-    /// Bounds: `1 ms <= base_delay <= max_delay <= 30 days`, `0 <= jitter <= 1`.
+    /// Bounds: [`Self::BASE_DELAY`], [`Self::MAX_DELAY`], [`Self::JITTER`], and `base_delay <= max_delay`.
     ///
     /// # Errors
     /// A [`PolicyError`] that names the field.
     pub fn new(base_delay: Duration, max_delay: Duration, jitter: f64) -> Result<Self, PolicyError> {
-        (base_delay >= Duration::from_millis(1))
-            .then_some(())
-            .ok_or(broken("retry.base_delay", "must be at least 1ms"))?;
-        (base_delay <= max_delay)
-            .then_some(())
-            .ok_or(broken("retry.base_delay", "must not exceed retry.max_delay"))?;
-        (max_delay <= DELAY_MAX).then_some(()).ok_or(broken("retry.max_delay", "must not exceed 30d"))?;
-        (0.0..=1.0).contains(&jitter).then_some(()).ok_or(broken("retry.jitter", "must be between 0 and 1"))?;
+        within("retry.base_delay", &Self::BASE_DELAY, &base_delay)?;
+        within("retry.max_delay", &Self::MAX_DELAY, &max_delay)?;
+        if base_delay > max_delay {
+            return Err(broken("retry.base_delay", "must not be longer than retry.max_delay"));
+        }
+        within("retry.jitter", &Self::JITTER, &jitter)?;
         Ok(Self { base_delay, max_delay, jitter })
+    }
+
+    /// The delay after the first failed attempt.
+    pub const fn base_delay(&self) -> Duration {
+        self.base_delay
+    }
+
+    /// The longest delay.
+    pub const fn max_delay(&self) -> Duration {
+        self.max_delay
+    }
+
+    /// How far a delay may differ, as a part of it.
+    pub const fn jitter(&self) -> f64 {
+        self.jitter
     }
 
     /// The delay after attempt number `attempt` failed.
@@ -86,7 +105,7 @@ mod tests {
         assert!(RetryPolicy::new(2 * second, second, 0.2).is_err());
         assert!(RetryPolicy::new(second, second, 1.1).is_err());
         assert!(RetryPolicy::new(second, second, f64::NAN).is_err());
-        assert!(RetryPolicy::new(second, DELAY_MAX + second, 0.2).is_err());
+        assert!(RetryPolicy::new(second, *RetryPolicy::MAX_DELAY.end() + second, 0.2).is_err());
     }
 
     proptest! {
@@ -103,7 +122,7 @@ mod tests {
 
         #[test]
         fn never_shrinks_from_attempt_to_attempt_before_jitter(base in 1_u64..100_000, attempt in 1_u32..100) {
-            let policy = RetryPolicy::new(Duration::from_millis(base), DELAY_MAX, 0.0).unwrap();
+            let policy = RetryPolicy::new(Duration::from_millis(base), *RetryPolicy::MAX_DELAY.end(), 0.0).unwrap();
             prop_assert!(policy.bounds(attempt).0 <= policy.bounds(attempt + 1).0);
         }
     }

@@ -17,6 +17,31 @@ pub const SECRETS_MAX: usize = 5;
 /// The longest signing secret, in bytes: many times the key of any signature here.
 pub const SECRET_BYTES_MAX: usize = 1024;
 
+/// The header families that identify and sign a request. A family is sent as a whole: its id, attempt and time headers go
+/// with its signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Signatures {
+    /// Both families.
+    #[default]
+    Both,
+    /// The original's `X-Webhook-*` alone: id, attempt, timestamp and signature.
+    Original,
+    /// Standard Webhooks' `webhook-*` alone: id, timestamp and signature.
+    Standard,
+}
+
+impl Signatures {
+    /// Whether requests carry the original's family.
+    pub const fn has_original(self) -> bool {
+        matches!(self, Self::Both | Self::Original)
+    }
+
+    /// Whether requests carry Standard Webhooks' family.
+    pub const fn has_standard(self) -> bool {
+        matches!(self, Self::Both | Self::Standard)
+    }
+}
+
 const SYMMETRIC: &str = "whsec_";
 const ASYMMETRIC: &str = "whsk_";
 

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use domain::Timestamp;
 
-/// The longest that the platform lets an invocation last, and a minute for clocks that differ.
+/// The longest that the platform lets an invocation last, 15 minutes, and a minute for clocks that differ.
 const LONGEST: Duration = Duration::from_mins(16);
 
 /// When an invocation ends that begins now, from the deadline that the platform named.
 ///
-/// Units: `named_ms` is milliseconds since the Unix epoch. It is judged by the wall clock, which alone is right after a
-/// freeze. One that has passed, or is further away than any invocation lasts, cannot be meant: local emulators send a
-/// constant. Then the invocation lasts `fallback`.
+/// Units: `named_ms` is milliseconds since the Unix epoch. It is compared with the wall clock, since a monotonic clock
+/// stands still while the platform freezes the process. A deadline that has passed, or is further away than any
+/// invocation lasts, is implausible: local emulators send a constant. Then the invocation lasts `fallback`.
 pub fn deadline(named_ms: u64, now: Timestamp, fallback: Duration) -> Timestamp {
     let named = Timestamp::from_ms(named_ms);
-    let can_be = named > now && named.since(now) <= LONGEST;
-    if can_be { named } else { now.plus(fallback) }
+    let is_plausible = named > now && named.since(now) <= LONGEST;
+    if is_plausible { named } else { now.plus(fallback) }
 }
 
 #[cfg(test)]
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deadline_that_cannot_be_meant_falls_back() {
+    fn an_implausible_deadline_falls_back() {
         let now = Timestamp::from_ms(1_769_860_800_000);
         let fallback = Duration::from_mins(1);
         let at = |ms: u64| deadline(ms, now, fallback).as_ms() - now.as_ms();

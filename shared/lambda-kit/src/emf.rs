@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 /// The namespace of the metrics.
 const NAMESPACE: &str = "howk";
-/// The most values that one metric may have in one document.
+/// The most values that one metric may have in one document: the format's own bound.
 const VALUES_MAX: usize = 100;
 
 /// The labels of a set of metrics, by name.
@@ -24,7 +24,7 @@ type Labels = BTreeMap<String, String>;
 /// The values of metrics, by name.
 type Values = BTreeMap<String, Value>;
 
-/// What was counted, shared by the recorder and whoever flushes it.
+/// What was counted, shared by the recorder and the code that flushes it.
 #[derive(Clone)]
 pub struct Emf {
     function: &'static str,
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Emf {
 }
 
 impl Emf {
-    /// Nothing counted yet. `function` is a dimension of every metric.
+    /// Starts with nothing counted. `function` is a dimension of every metric.
     pub fn new(function: &'static str) -> Self {
         Self { function, registry: Arc::new(Registry::atomic()), units: Arc::default() }
     }
@@ -66,7 +66,7 @@ impl Emf {
                 lines.push('\n');
             }
         }
-        // In one piece, so that no log line can come between.
+        // In one write, so that no log line of another thread stands between two of them.
         writer.write_all(lines.as_bytes())?;
         writer.flush()
     }
@@ -115,7 +115,7 @@ impl Emf {
         }
     }
 
-    fn note_unit(&self, name: &KeyName, unit: Option<Unit>) {
+    fn record_unit(&self, name: &KeyName, unit: Option<Unit>) {
         if let Some(unit) = unit {
             let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
             units.insert(name.as_str().to_owned(), unit);
@@ -145,15 +145,15 @@ fn parts(values: Values) -> Vec<Values> {
 
 impl Recorder for EmfRecorder {
     fn describe_counter(&self, name: KeyName, unit: Option<Unit>, _description: SharedString) {
-        self.0.note_unit(&name, unit);
+        self.0.record_unit(&name, unit);
     }
 
     fn describe_gauge(&self, name: KeyName, unit: Option<Unit>, _description: SharedString) {
-        self.0.note_unit(&name, unit);
+        self.0.record_unit(&name, unit);
     }
 
     fn describe_histogram(&self, name: KeyName, unit: Option<Unit>, _description: SharedString) {
-        self.0.note_unit(&name, unit);
+        self.0.record_unit(&name, unit);
     }
 
     fn register_counter(&self, key: &Key, _metadata: &Metadata<'_>) -> Counter {

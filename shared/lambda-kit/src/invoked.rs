@@ -1,4 +1,4 @@
-//! What a handler is told of its invocation.
+//! One invocation, as a handler sees it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The handler of both lanes: decode, work the batch off, answer.
+//! The handler of both lanes: decode, work on the batch, answer.
 
 use std::time::Duration;
 
@@ -14,30 +14,31 @@ use crate::failure::Failure;
 use crate::invoked::Invoked;
 use crate::serve::Handler;
 
-/// How long the statistics may hold up the answer.
-const STATS_PATIENCE: Duration = Duration::from_millis(500);
+/// How long writing the statistics may delay the answer: half of the default `lambda.deadline_margin`.
+const STATS_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How much earlier a batch stops whose rest is published again. With the time that every request leaves for settling it,
-/// that is as long as a publish may take: where the invocation ends before, copies stay and the whole batch comes as well.
-/// A deployment checks its timeouts by it: `HAND_BACK_SECONDS` in infra's `inequalities.ts`.
-const HAND_BACK_TIME: Duration = Duration::from_secs(5);
+/// How much earlier a batch stops when its remaining records must be republished. Together with the time that every
+/// request leaves for settling it, that is as long as a publish may take. If the invocation ended before, the published
+/// copies would stay and the whole batch would come again too. A deployment checks its timeouts by it:
+/// `REPUBLISH_SECONDS` in infra's `inequalities.ts`.
+const REPUBLISH_TIME: Duration = Duration::from_secs(5);
 
-/// How much more than its longest request is left to a batch whatever else there is no time for. Asking the store takes time
-/// too, and if nothing could begin then, all of it would be published again and come again at once, for ever.
-/// `START_SECONDS` in infra's `inequalities.ts` is as much.
+/// How much more than its longest request is left to a batch, whatever else there is no time for. Reading the store takes
+/// time too, and a batch of which no request could begin would be republished as a whole and come again at once, for ever.
+/// `START_SECONDS` in infra's `inequalities.ts` is the same.
 const START_TIME: Duration = Duration::from_secs(2);
 
 /// Whether the event source takes partial responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartialResponses {
-    /// It does: what is left over is named in the answer.
+    /// It does: the answer names the records that are to come again.
     Taken,
-    /// It does not: what there was no time for is published again; what howk could not do fails the invocation, and the
-    /// whole batch comes again. What was settled of it is dropped then, as a duplicate.
+    /// It does not: records without time left are republished; a failure of howk's own fails the invocation, and the whole
+    /// batch comes again. The dispatches of it that were settled are dropped then, as duplicates.
     NotTaken,
 }
 
-/// Works off the batches of a lane.
+/// Works on the batches of a lane.
 #[derive(Debug, Clone)]
 pub struct LaneHandler {
     batch: Batch,
@@ -49,14 +50,10 @@ pub struct LaneHandler {
 impl LaneHandler {
     /// The handler of a lane, by the settings.
     pub fn new(lane: Lane, settings: &Settings, batch: Batch) -> Self {
-        let topics = &settings.kafka.topics;
-        let topic = match lane {
-            Lane::Fast => &topics.pending,
-            Lane::Slow => &topics.slow,
-        };
+        let topic = settings.kafka.topics.of(Topic::of_lane(lane));
         let taken = settings.lambda.partial_responses;
         let partial_responses = if taken { PartialResponses::Taken } else { PartialResponses::NotTaken };
-        Self { batch, lane, topic: topic.clone(), partial_responses }
+        Self { batch, lane, topic: topic.to_owned(), partial_responses }
     }
 
     fn records(&self, event: KafkaEvent) -> Result<Vec<LogRecord>, Unreadable> {
@@ -73,12 +70,13 @@ impl LaneHandler {
         Ok(records)
     }
 
-    /// A mapping of another topic is a wrong deployment: burying its records as misplaced would empty that topic.
+    /// An event source mapping of another topic is a wrong deployment: dead-lettering its records as misplaced would empty
+    /// that topic.
     fn check(&self, partition: &EventPartition) -> Result<(), Unreadable> {
         if partition.topic == self.topic { Ok(()) } else { Err(partition.misplaced(&self.topic)) }
     }
 
-    /// When the batch must be over. An invocation that is too short for both has the requests rather than the hand-back.
+    /// When the batch must be over. In an invocation that is too short for both, requests take precedence over republishing.
     fn deadline(&self, invoked: Invoked) -> Timestamp {
         match self.partial_responses {
             PartialResponses::Taken => invoked.until,
@@ -86,7 +84,7 @@ impl LaneHandler {
                 let deliver = &self.batch.deliver;
                 let wanted = deliver.policy.lanes.longest() + START_TIME;
                 let spare = invoked.until.since(deliver.clock.now()).saturating_sub(wanted);
-                invoked.until.minus(HAND_BACK_TIME.min(spare))
+                invoked.until.minus(REPUBLISH_TIME.min(spare))
             }
         }
     }
@@ -121,20 +119,24 @@ impl Handler for LaneHandler {
             Completion::DeadlineReached(rest) => (rest.len(), None),
             Completion::Failed(rest, fault) => (rest.len(), Some(fault.chain())),
         };
-        note(handed_over, left, fault);
+        log_batch(handed_over, left, fault);
         let answer = self.answer(worked).await;
-        // Last, since nothing but readers waits for it: the store may hang.
+        // Last, since no delivery depends on it and the store may hang.
         let deliver = &self.batch.deliver;
-        deliver.stats.flush_within(&*deliver.clock, STATS_PATIENCE).await;
+        deliver.stats.flush_within(&*deliver.clock, STATS_TIMEOUT).await;
         answer
     }
 }
 
-/// An operator's line about a batch: an error when howk could not do its part.
-fn note(records: usize, left: usize, fault: Option<String>) {
+/// Logs how a batch ended: an error when howk failed at its own part.
+fn log_batch(records: usize, left: usize, fault: Option<String>) {
     match (left, fault) {
-        (0, None) => tracing::debug!(records, "a batch was worked off"),
-        (left, None) => tracing::warn!(records, left, "no time for all of a batch"),
-        (left, Some(fault)) => tracing::error!(records, left, fault, "not all of a batch was settled"),
+        (0, None) => tracing::debug!(records, "a batch is done"),
+        (left, None) => {
+            tracing::warn!(records, left, "the deadline was reached before all records of a batch were settled");
+        }
+        (left, Some(fault)) => {
+            tracing::error!(records, left, fault, "a fault kept records of a batch from being settled");
+        }
     }
 }

@@ -12,28 +12,28 @@ use settings::{
 use tokio::runtime::{Builder, Runtime};
 
 use crate::emf::Emf;
+use crate::init_error::InitError;
 use crate::logging;
-use crate::refusal::InitError;
 use crate::start::StartError;
 
-/// What bad settings end with: `EX_CONFIG` of sysexits.
+/// The exit code for settings that are wrong: `EX_CONFIG` of sysexits.
 const BAD_SETTINGS: u8 = 78;
 
-/// What a start that fails for another reason ends with.
+/// The exit code of a start that fails for another reason.
 const NOT_STARTED: u8 = 1;
 
-/// Finds the mistakes that show when settings are put to use. Whatever ends, such as a token, is judged by the clock.
-pub type Finding = fn(&Settings, &Arc<dyn Clock>) -> Vec<ValidationError>;
+/// Finds the errors that show when settings are put to use. The clock judges whether a token is still valid.
+pub type Validation = fn(&Settings, &Arc<dyn Clock>) -> Vec<ValidationError>;
 
 /// A function, as its main declares it.
 #[derive(Debug, Clone, Copy)]
 pub struct Function {
     /// Its name, which is a dimension of its metrics.
     pub name: &'static str,
-    /// The settings that must be decided for it: of each entry's keys, one.
+    /// The settings that must be decided for it: of the keys of each entry, one is set.
     pub decided: &'static [&'static [&'static str]],
-    /// What else may be wrong with the settings of its adapters.
-    pub mistakes: Finding,
+    /// Finds the errors in the settings of its adapters.
+    pub validate: Validation,
 }
 
 /// What a main gets.
@@ -54,7 +54,7 @@ impl std::fmt::Debug for FunctionContext {
 }
 
 impl FunctionContext {
-    /// Writes what was counted since the last time, at the end of an invocation.
+    /// Writes the metrics that were counted since the last flush, at the end of an invocation.
     pub fn flush_metrics(&self, request_id: &str) {
         if let Err(error) = self.emf.flush(self.clock.now(), request_id, std::io::stdout().lock()) {
             tracing::warn!(%error, "metrics were not written");
@@ -65,8 +65,8 @@ impl FunctionContext {
 /// Starts a function: reads the settings, starts the telemetry, and runs `main` on a runtime of one thread, as a function
 /// of the usual sizes has less than one processor.
 ///
-/// Whatever is wrong is one log line and one report to the Runtime API, and the process ends: with 78 when it is the
-/// settings, all of whose mistakes are told, else with 1.
+/// A start that fails is one log line and one report to the Runtime API, and the process ends: with 78 for wrong settings,
+/// all of whose errors are listed, else with 1.
 pub fn launch(
     function: Function,
     clock: Arc<dyn Clock>,
@@ -75,7 +75,7 @@ pub fn launch(
     match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
             let ended = launch_on(&runtime, function, (clock, main));
-            // Not waiting for threads that still ask for what did not answer.
+            // Does not wait for threads that are blocked on a name lookup or a server that does not answer.
             runtime.shutdown_background();
             ended
         }
@@ -96,12 +96,15 @@ where
     let logging = start_logging(loaded.as_ref().map_or(LogLevel::Info, |settings| settings.log.level));
     let settings = match loaded {
         Ok(settings) => settings,
-        Err(mistakes) => {
-            let refusal = InitError { kind: "howk.settings", why: explained(&mistakes), code: BAD_SETTINGS };
-            return refuse(function, &refusal);
+        Err(errors) => {
+            let error = InitError { kind: "howk.settings", message: errors.on_one_line(), code: BAD_SETTINGS };
+            return end(function, &error);
         }
     };
     tracing::info!(function = function.name, settings = chosen(&settings), "starting");
+    if let Some(ignored) = settings.ignored() {
+        tracing::warn!("settings that are set and steer nothing: {ignored}");
+    }
     let context = FunctionContext { settings: Arc::new(settings), clock, emf: Emf::new(function.name) };
     match logging.and_then(|()| run(runtime, context, main)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -131,7 +134,7 @@ async fn environment() -> impl Environment {
 }
 
 #[cfg(not(feature = "secrets"))]
-#[expect(clippy::unused_async, reason = "a function with secrets asks for them")]
+#[expect(clippy::unused_async, reason = "with the feature secrets it asks Secrets Manager")]
 async fn environment() -> impl Environment {
     ProcessEnvironment
 }
@@ -139,29 +142,22 @@ async fn environment() -> impl Environment {
 /// Settings that the function can use.
 fn load(function: Function, sources: Sources<'_>, clock: &Arc<dyn Clock>) -> Result<Settings, SettingsErrors> {
     let loaded = settings::read_function(sources, function.decided);
-    let found = (function.mistakes)(loaded.settings(), clock);
+    let found = (function.validate)(loaded.settings(), clock);
     loaded.with(found).on_lambda().checked()
 }
 
 fn not_started(function: Function, error: &StartError) -> ExitCode {
-    refuse(function, &InitError { kind: "howk.start", why: error.to_string(), code: NOT_STARTED })
+    end(function, &InitError { kind: "howk.start", message: error.to_string(), code: NOT_STARTED })
 }
 
-/// Tells the operator and the platform why the function does not start.
-fn refuse(function: Function, refusal: &InitError) -> ExitCode {
-    tracing::error!(function = function.name, "{} cannot start: {}", function.name, refusal.why);
-    refusal.report();
-    ExitCode::from(refusal.code)
+/// Logs and reports why the function does not start.
+fn end(function: Function, error: &InitError) -> ExitCode {
+    tracing::error!(function = function.name, "{} cannot start: {}", function.name, error.message);
+    error.report();
+    ExitCode::from(error.code)
 }
 
-/// Every mistake, on one line.
-fn explained(errors: &SettingsErrors) -> String {
-    let mistakes: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
-    let noun = if mistakes.len() == 1 { "mistake" } else { "mistakes" };
-    format!("{} {noun} in the settings: {}", mistakes.len(), mistakes.join("; "))
-}
-
-/// The settings that somebody chose, masked.
+/// The settings that differ from their defaults by a variable or the file, masked.
 fn chosen(settings: &Settings) -> String {
     let chosen = settings.effective().into_iter().filter(|key| key.origin != Origin::Default);
     chosen.map(|EffectiveKey { key, value, .. }| format!("{key} = {value}")).collect::<Vec<_>>().join("; ")
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_stands_on_one_line_that_names_the_variable_and_the_fix() {
+    fn every_error_stands_on_one_line_that_names_the_key_the_variable_and_the_fix() {
         let variables = BTreeMap::from([
             ("HOWK_RETRY_JITTER".to_owned(), "2".to_owned()),
             ("HOWK_RETYR_BASE_DELAY".to_owned(), "1s".to_owned()),
@@ -197,16 +193,16 @@ mod tests {
         let function = Function {
             name: "f",
             decided: &[&["kafka.brokers"], &["api.auth"]],
-            mistakes: |_, _| vec![ValidationError::of("redis.ca_file", "ca.pem cannot be read")],
+            validate: |_, _| vec![ValidationError::of("redis.ca_file", "ca.pem cannot be read")],
         };
         let errors = load(function, sources, &clock()).unwrap_err();
-        let line = explained(&errors);
-        assert!(line.starts_with("5 mistakes in the settings: HOWK_RETRY_JITTER (retry.jitter): 2 is not"), "{line}");
+        let line = errors.on_one_line();
+        assert!(line.starts_with("5 errors in the settings: retry.jitter (HOWK_RETRY_JITTER): 2 is not"), "{line}");
         for part in [
-            "; HOWK_KAFKA_BROKERS (kafka.brokers): is not set, and a function has no default for it",
-            "; HOWK_API_AUTH (api.auth): is not set",
+            "; kafka.brokers (HOWK_KAFKA_BROKERS): is not set, and a function has no default for it",
+            "; api.auth (HOWK_API_AUTH): is not set",
             "; HOWK_RETYR_BASE_DELAY: unknown",
-            "; HOWK_REDIS_CA_FILE (redis.ca_file): ca.pem cannot be read",
+            "; redis.ca_file (HOWK_REDIS_CA_FILE): ca.pem cannot be read",
         ] {
             assert!(line.contains(part), "{part}\nis not in\n{line}");
         }

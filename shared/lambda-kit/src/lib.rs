@@ -1,17 +1,17 @@
 //! What every function's main needs: an orderly start, telemetry, deadlines, faults as error types, shutdown; and the
-//! handler of both lanes, which differ by nothing but their lane.
+//! handler of both lanes, which differ only in the lane they work on.
 //!
-//! A main calls [`launch`], wires its adapters and serves. Deliberately absent: adapters, rules, detached futures; nothing
-//! outlives an invocation but connections.
+//! A main calls [`launch`], wires its adapters and serves. Deliberately absent: adapters, rules, detached futures. Only
+//! connections outlive an invocation.
 
 mod deadline;
 mod emf;
 mod failure;
+mod init_error;
 mod invoked;
 mod lane;
 mod launch;
 mod logging;
-mod refusal;
 #[cfg(feature = "secrets")]
 mod secret_store;
 #[cfg(feature = "secrets")]
@@ -25,7 +25,7 @@ pub use emf::{Emf, EmfRecorder};
 pub use failure::Failure;
 pub use invoked::Invoked;
 pub use lane::{LaneHandler, PartialResponses};
-pub use launch::{Finding, Function, FunctionContext, launch};
+pub use launch::{Function, FunctionContext, Validation, launch};
 #[cfg(feature = "secrets")]
 pub use secrets::WithSecrets;
 pub use serve::{Handler, serve};

@@ -1,6 +1,5 @@
 //! AWS Secrets Manager: the value of one secret, in one stage.
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -10,11 +9,14 @@ use aws_sdk_secretsmanager::Client;
 use aws_sdk_secretsmanager::config::Builder;
 use aws_sdk_secretsmanager::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
+use delivery::fault::chain;
 
-/// Asking, with the pauses between tries, may take this long: the platform gives a start 10 s for everything.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// One try may take this long.
-const TRY_PATIENCE: Duration = Duration::from_secs(2);
+use crate::start::on_one_line;
+
+/// How long a read may take with all its tries: the platform gives a start 10 s for everything.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long one try may take, so that there is time for a second one.
+const TRY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The name of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,20 +74,20 @@ pub(crate) struct SecretStore(Client);
 
 impl SecretStore {
     pub(crate) fn new(aws: &SdkConfig, arn: &SecretArn) -> Self {
-        let timeout = TimeoutConfig::builder().operation_timeout(PATIENCE).operation_attempt_timeout(TRY_PATIENCE);
+        let timeout = TimeoutConfig::builder().operation_timeout(READ_TIMEOUT).operation_attempt_timeout(TRY_TIMEOUT);
         let settings =
             Builder::from(aws).region(Region::new(arn.region().to_owned())).timeout_config(timeout.build());
         Self(Client::from_conf(settings.build()))
     }
 
-    /// The value in a stage; nothing where a secret has no previous one.
+    /// The value in a stage; none where a secret has no previous one.
     ///
     /// # Errors
-    /// Why it could not be had, and what to do about it, on one line.
+    /// Why it could not be read, and what to do about it, on one line.
     pub(crate) async fn value(&self, arn: &SecretArn, stage: Stage) -> Result<Option<String>, String> {
-        let asking = self.0.get_secret_value().secret_id(&arn.0).version_stage(stage.label()).send();
-        match asking.await {
-            Ok(told) => match told.secret_string {
+        let request = self.0.get_secret_value().secret_id(&arn.0).version_stage(stage.label()).send();
+        match request.await {
+            Ok(answer) => match answer.secret_string {
                 Some(text) => Ok(Some(text)),
                 None => Err("it holds bytes: write it as text, with put-secret-value --secret-string".to_owned()),
             },
@@ -116,14 +118,11 @@ fn refused(arn: &SecretArn, error: &SdkError<GetSecretValueError>) -> String {
             "Secrets Manager did not answer: in a VPC, a function needs the endpoint com.amazonaws.{region}.secretsmanager \
              or a NAT gateway, and AWS credentials"
         ),
-        _ => "Secrets Manager does not tell it".to_owned(),
+        _ => "Secrets Manager does not give it out".to_owned(),
     };
-    let said = error.code().map(|code| format!("{code}: {}", error.message().unwrap_or("no more was said")));
-    let said = said.unwrap_or_else(|| {
-        let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-        causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-    });
-    format!("{fix} ({})", said.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+    let reason = error.code().map(|code| format!("{code}: {}", error.message().unwrap_or("without a message")));
+    let reason = reason.unwrap_or_else(|| chain(error));
+    format!("{fix} ({})", on_one_line(&reason))
 }
 
 #[cfg(test)]
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_arn_names_its_region_and_nothing_else_is_one() {
+    fn an_arn_names_its_region_and_other_texts_are_refused() {
         let text = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:howk/secrets-key-a1B2c3";
         let arn = SecretArn::parse(text).unwrap();
         assert_eq!((arn.region(), arn.to_string()), ("eu-west-1", text.to_owned()));

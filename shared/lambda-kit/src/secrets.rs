@@ -1,8 +1,8 @@
-//! Secrets that a function's variables name by their ARN: Secrets Manager is asked, once, before the settings are read.
+//! Secrets that a function's variables name by their ARN: they are read from Secrets Manager once, before the settings.
 //!
-//! So no secret stands in the configuration of a function. Each secret and stage is one request, and all go out at once;
-//! a cold start waits for them. What cannot be had is a mistake in the settings like any other. Deliberately absent:
-//! reading them again later. Whoever changes a secret starts the functions anew.
+//! So no secret stands in the configuration of a function. Each secret and stage is one request, and all are sent at once;
+//! a cold start waits for them. A secret that cannot be read is an error in the settings like any other. Deliberately
+//! absent: reading them again later. After a change of a secret the operator restarts the functions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,23 +50,23 @@ impl Environment for WithSecrets {
 }
 
 impl WithSecrets {
-    /// Takes out the variables that name secrets, and asks for those with the AWS identity of the process. Nobody is asked
+    /// Takes out the variables that name secrets, and reads those with the AWS identity of the process. Makes no request
     /// when there are none.
     pub async fn of(environment: &dyn Environment) -> Self {
-        let (mut told, named) = Self::sorted(environment.variables());
+        let (mut environment, named) = Self::sorted(environment.variables());
         if let Some((_, arn)) = named.first() {
             let defaults =
                 aws_config::defaults(BehaviorVersion::latest()).region(Region::new(arn.region().to_owned()));
-            told.ask(&defaults.load().await, named).await;
+            environment.read(&defaults.load().await, named).await;
         }
-        told
+        environment
     }
 
-    /// The same, asked as the AWS settings say; but each secret in the region that its ARN names.
+    /// The same with these AWS settings, but each secret in the region that its ARN names.
     pub async fn by(aws: &SdkConfig, environment: &dyn Environment) -> Self {
-        let (mut told, named) = Self::sorted(environment.variables());
-        told.ask(aws, named).await;
-        told
+        let (mut environment, named) = Self::sorted(environment.variables());
+        environment.read(aws, named).await;
+        environment
     }
 
     fn sorted(mut variables: BTreeMap<String, String>) -> (Self, Vec<(Variable, SecretArn)>) {
@@ -82,7 +82,7 @@ impl WithSecrets {
             };
             match read {
                 Ok(arn) => {
-                    // Who names the previous keys has all of them.
+                    // A deployment that names previous keys itself names all of them.
                     let previous = variable.previous.filter(|previous| !is_set(previous));
                     named.push((Variable { previous, ..variable }, arn));
                 }
@@ -92,8 +92,8 @@ impl WithSecrets {
         (Self { variables, unavailable }, named)
     }
 
-    async fn ask(&mut self, aws: &SdkConfig, named: Vec<(Variable, SecretArn)>) {
-        let asking = named.into_iter().map(|(variable, arn)| async move {
+    async fn read(&mut self, aws: &SdkConfig, named: Vec<(Variable, SecretArn)>) {
+        let requests = named.into_iter().map(|(variable, arn)| async move {
             let store = SecretStore::new(aws, &arn);
             let previous = async {
                 match variable.previous {
@@ -106,10 +106,10 @@ impl WithSecrets {
             let explained = |problem| format!("{name}_ARN names {arn}, and {problem}");
             (variable, both.0.map_err(explained), both.1.map_err(explained))
         });
-        for (variable, current, previous) in join_all(asking).await {
+        for (variable, current, previous) in join_all(requests).await {
             let is_known = current.is_ok();
             self.keep(variable.name, current);
-            // One problem is enough: what keeps the current value back keeps the other back, too.
+            // One problem is enough: the cause that keeps the current value unread keeps the previous one unread too.
             if let Some(name) = variable.previous.filter(|_| is_known) {
                 self.keep(name, previous.map(|value| value.as_deref().and_then(key_list)));
             }
@@ -125,8 +125,8 @@ impl WithSecrets {
     }
 }
 
-/// A list of the one key, as a variable holds it. What is too short never sealed anything: somebody wrote it by mistake,
-/// and has mended that since.
+/// A list of the one key, as a variable holds it. A key that is too short has sealed nothing, since settings refuse it: it
+/// was written by mistake, and replaced.
 fn key_list(key: &str) -> Option<String> {
     (key.chars().count() >= Secrets::KEY_CHARS_MIN).then(|| json!([key]).to_string())
 }

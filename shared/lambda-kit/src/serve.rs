@@ -28,7 +28,7 @@ pub trait Handler: Clone + Send + Sync + 'static {
 /// Serves events until the environment ends.
 ///
 /// # Errors
-/// When the Runtime API cannot be talked to.
+/// When the Runtime API cannot be reached.
 pub async fn serve<H: Handler>(context: FunctionContext, handler: H) -> Result<(), StartError> {
     let context = Arc::new(context);
     let service = service_fn(move |event: LambdaEvent<Box<RawValue>>| {

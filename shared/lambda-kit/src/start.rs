@@ -3,15 +3,15 @@
 use std::error::Error;
 use std::fmt;
 
+use delivery::fault::chain;
+
 /// What is wrong with the deployment, with every cause, as one line.
 pub struct StartError(String);
 
-/// Whatever a main comes across while it wires its adapters.
+/// Any error that a main meets while it wires its adapters.
 impl<E: Error> From<E> for StartError {
     fn from(error: E) -> Self {
-        let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-        let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
-        Self(text.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+        Self(on_one_line(&chain(&error)))
     }
 }
 
@@ -21,6 +21,11 @@ impl StartError {
     pub fn of(what: &str, error: impl Into<Self>) -> Self {
         Self(format!("{what}: {}", error.into().0))
     }
+}
+
+/// A text as one line of a log.
+pub(crate) fn on_one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Display for StartError {

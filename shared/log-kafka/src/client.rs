@@ -93,7 +93,7 @@ pub(crate) fn producer(config: &KafkaConfig, linger: Duration) -> ClientConfig {
         .set("acks", "all")
         .set("enable.idempotence", "true")
         .set("partitioner", "murmur2_random")
-        .set("compression.type", producer.compression.name())
+        .set("compression.type", producer.compression)
         .set("linger.ms", (linger.as_secs_f64() * 1000.0).to_string())
         .set("batch.size", producer.batch_bytes_max.to_string())
         .set("message.timeout.ms", ms(producer.timeout))

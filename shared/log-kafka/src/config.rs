@@ -160,8 +160,8 @@ pub struct ProducerConfig {
     pub linger_behind: Duration,
     /// The largest batch for one partition, in bytes; a larger record goes alone.
     pub batch_bytes_max: u32,
-    /// The codec of batches.
-    pub compression: Compression,
+    /// The codec of batches, by the client's name for it (`compression.type`).
+    pub compression: &'static str,
     /// How long a record may wait for its acknowledgement; shorter than the caller's timeout. A publish that finds its producer
     /// stale may take twice as long.
     pub timeout: Duration,
@@ -179,38 +179,10 @@ impl Default for ProducerConfig {
             linger: Duration::from_millis(1),
             linger_behind: Duration::from_millis(5),
             batch_bytes_max: 1_000_000,
-            compression: Compression::Lz4,
+            compression: "lz4",
             timeout: Duration::from_secs(10),
             idle_max: Duration::from_mins(5),
             queue_bytes_max: 128 << 20,
-        }
-    }
-}
-
-/// The codec of batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
-    /// LZ4.
-    Lz4,
-    /// Zstandard.
-    Zstd,
-    /// Snappy.
-    Snappy,
-    /// Gzip.
-    Gzip,
-    /// No compression.
-    None,
-}
-
-impl Compression {
-    /// The codec's name, as Kafka clients spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lz4 => "lz4",
-            Self::Zstd => "zstd",
-            Self::Snappy => "snappy",
-            Self::Gzip => "gzip",
-            Self::None => "none",
         }
     }
 }

@@ -37,7 +37,7 @@ pub use admin::{create_topics, delete_topics, verify_topics};
 pub use client::retire;
 pub use commit::commit;
 pub use config::{
-    Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram, Security, Token, TokenSource,
+    Auth, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram, Security, Token, TokenSource,
 };
 pub use feed::KafkaFeed;
 #[cfg(feature = "iam")]

@@ -49,11 +49,7 @@ pub struct TopicNames {
     pub deadletter: String,
     /// What waits.
     pub state: String,
-    /// Scripts of tenants.
-    pub scripts: String,
 }
-
-const SCRIPTS: &str = "howk.scripts";
 
 impl Default for TopicNames {
     fn default() -> Self {
@@ -62,17 +58,20 @@ impl Default for TopicNames {
 }
 
 impl TopicNames {
+    /// Every topic under the name that `name` gives it.
+    pub fn new(name: impl Fn(Topic) -> String) -> Self {
+        Self {
+            pending: name(Topic::Pending),
+            slow: name(Topic::Slow),
+            results: name(Topic::Results),
+            deadletter: name(Topic::DeadLetter),
+            state: name(Topic::State),
+        }
+    }
+
     /// The default names with a prefix, for systems that share a cluster.
     pub fn prefixed(prefix: &str) -> Self {
-        let named = |name: &str| format!("{prefix}{name}");
-        Self {
-            pending: named(Topic::Pending.name()),
-            slow: named(Topic::Slow.name()),
-            results: named(Topic::Results.name()),
-            deadletter: named(Topic::DeadLetter.name()),
-            state: named(Topic::State.name()),
-            scripts: named(SCRIPTS),
-        }
+        Self::new(|topic| format!("{prefix}{}", topic.name()))
     }
 
     /// The name of a topic of the log.
@@ -90,14 +89,11 @@ impl TopicNames {
     pub fn specs(&self) -> Vec<TopicSpec> {
         let mut specs = TopicSpec::all();
         for spec in &mut specs {
-            let topic = Topic::ALL.into_iter().find(|topic| topic.name() == spec.name);
-            self.named(topic).clone_into(&mut spec.name);
+            if let Some(topic) = Topic::ALL.into_iter().find(|topic| topic.name() == spec.name) {
+                self.of(topic).clone_into(&mut spec.name);
+            }
         }
         specs
-    }
-
-    fn named(&self, topic: Option<Topic>) -> &str {
-        topic.map_or(&self.scripts, |topic| self.of(topic))
     }
 }
 
@@ -108,15 +104,14 @@ mod tests {
     #[test]
     fn the_file_lists_every_topic_once() {
         let listed: Vec<_> = TopicSpec::all().into_iter().map(|spec| spec.name).collect();
-        let mut known: Vec<_> = Topic::ALL.iter().map(|topic| topic.name().to_owned()).collect();
-        known.push(SCRIPTS.to_owned());
+        let known: Vec<_> = Topic::ALL.iter().map(|topic| topic.name().to_owned()).collect();
         assert_eq!(listed, known);
     }
 
     #[test]
-    fn only_state_and_scripts_are_compacted() {
+    fn only_state_is_compacted() {
         for spec in TopicSpec::all() {
-            let compacted = [Topic::State.name(), SCRIPTS].contains(&spec.name.as_str());
+            let compacted = spec.name == Topic::State.name();
             let policy = spec.config.get("cleanup.policy").map(String::as_str);
             assert_eq!(policy, Some(if compacted { "compact" } else { "delete" }), "{}", spec.name);
             assert!((1..=120).contains(&spec.partitions), "{}", spec.name);
@@ -139,14 +134,7 @@ mod tests {
         let specs: Vec<_> = names.specs().into_iter().map(|spec| spec.name).collect();
         assert_eq!(
             specs,
-            [
-                "eu.howk.pending",
-                "eu.howk.slow",
-                "eu.howk.results",
-                "eu.howk.deadletter",
-                "eu.howk.state",
-                "eu.howk.scripts"
-            ]
+            ["eu.howk.pending", "eu.howk.slow", "eu.howk.results", "eu.howk.deadletter", "eu.howk.state"]
         );
     }
 }

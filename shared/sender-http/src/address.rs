@@ -9,14 +9,14 @@ use delivery::ports::sender::AddressRefused;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use url::{Host, Url};
 
-/// Whether addresses of the own machine and the own network may be called.
+/// Whether addresses of this machine and of private networks may be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrivateAddresses {
     /// Never, and only the ports 80, 443 and 1024 and above.
     #[default]
     Refused,
-    /// Loopback, RFC 1918, unique-local and link-local addresses are let through, and every port. For the local server
-    /// and tests.
+    /// Loopback, RFC 1918, unique-local and link-local addresses are allowed, and every port. For a server on a developer's
+    /// machine, and tests.
     Allowed,
 }
 
@@ -25,7 +25,7 @@ pub enum PrivateAddresses {
 pub struct AddressPolicy {
     /// Whether private addresses may be called.
     pub private: PrivateAddresses,
-    /// Networks that are refused besides, whatever `private` says: the own VPC's, for example.
+    /// Networks that are refused as well, whatever `private` says: those of the deployment's VPC, for example.
     pub denied: Vec<IpNet>,
 }
 
@@ -100,7 +100,7 @@ impl AddressPolicy {
     }
 
     /// Says whether a URL may be called, as far as it shows without a DNS query: its port, its literal address, and
-    /// names that always mean the own machine.
+    /// names that always mean this machine.
     ///
     /// # Errors
     /// [`AddressRefused`] with the reason.

@@ -1,6 +1,6 @@
 //! Reads an answer within bounds: status, `Retry-After`, where a redirect points, and the beginning of the body.
 //!
-//! Called once the headers of an answer are in. From then on the attempt is judged by its status: a body that is slow,
+//! Called once the headers of an answer have arrived. From then on the attempt is judged by its status: a body that is slow,
 //! endless or broken costs at most [`BODY_TIME_MAX`] and [`DRAIN_BYTES_MAX`], and never turns a delivered webhook into
 //! a retry. A body that ends within the bounds is read to its end, so that its connection is used again; any other
 //! connection is dropped. Nothing is decompressed.
@@ -14,9 +14,10 @@ use tokio::time::Sleep;
 
 use crate::retry_after;
 
-/// How long a body may take once the headers are in, if the total deadline allows that much.
+/// How long a body may take once the headers have arrived, if the total deadline allows that much.
 pub(crate) const BODY_TIME_MAX: Duration = Duration::from_secs(1);
-/// How many bytes behind the excerpt are read to save the connection.
+/// How many bytes after the excerpt are read so that the connection can be used again; beyond that a new connection is
+/// cheaper than the rest of the body.
 pub(crate) const DRAIN_BYTES_MAX: usize = 64 * 1024;
 
 /// The longest `location` that is kept, in characters.
@@ -43,7 +44,7 @@ pub(crate) async fn read(response: Response, now: Timestamp, deadline: std::pin:
 async fn drain(mut response: Response, kept: &mut Vec<u8>) {
     let bound = KEPT_BYTES_MAX + DRAIN_BYTES_MAX;
     let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
-    // A body that is known to be too long is not worth reading on.
+    // A body that is announced as too long is read only for its excerpt.
     let bound = if announced.is_some_and(|length| length > bound) { KEPT_BYTES_MAX } else { bound };
     let mut total: usize = 0;
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -76,7 +77,7 @@ fn shown_location(text: &str, base: &Url) -> String {
     if !plain.contains('@') {
         return plain.to_owned();
     }
-    // The part before an @ may be a password: only a parser knows.
+    // The part before an @ may be a password, which only a parser can tell.
     without_user(plain, base).unwrap_or_else(|| plain.rsplit('@').next().unwrap_or_default().to_owned())
 }
 

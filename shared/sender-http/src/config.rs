@@ -2,26 +2,10 @@
 
 use std::time::Duration;
 
+use domain::Signatures;
 use thiserror::Error;
 
 use crate::address::AddressPolicy;
-
-/// Which of the two header families receivers get.
-///
-/// A family is switched as a whole: its id, attempt and time headers go with its signature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Signatures {
-    /// `X-Webhook-ID`, `X-Webhook-Attempt`, `X-Webhook-Timestamp` and `X-Webhook-Signature`.
-    pub x_webhook: bool,
-    /// Standard Webhooks: `webhook-id`, `webhook-timestamp` and `webhook-signature`.
-    pub standard_webhooks: bool,
-}
-
-impl Default for Signatures {
-    fn default() -> Self {
-        Self { x_webhook: true, standard_webhooks: true }
-    }
-}
 
 /// What a sender is built from. The total deadline is not here: every request brings its own.
 ///

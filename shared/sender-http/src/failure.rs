@@ -1,7 +1,7 @@
-//! What went wrong when there was no answer, as one of the domain's kinds and a text for people.
+//! Why a request got no answer, as one of the domain's kinds and a text for people.
 //!
-//! Called when a request failed. The text holds no URL, no header and no secret (SE-1): it is made of our own words and
-//! the innermost cause, which speaks of sockets and protocols only.
+//! Called when a request failed. The text holds no URL, no header and no secret (SE-1): it consists of our own words
+//! and the innermost cause, which names only sockets and protocols.
 
 use std::error::Error;
 use std::io;
@@ -46,7 +46,7 @@ fn classify(error: &reqwest::Error) -> (FailureKind, String) {
         return (FailureKind::Connect, "could not connect: timed out".to_owned());
     }
     match cause::<io::Error>(error).map(io::Error::kind) {
-        // TCP stood, and the other side hung up in the middle of the handshake.
+        // TCP was connected, and the other side closed it during the TLS handshake.
         Some(io::ErrorKind::UnexpectedEof) => {
             (FailureKind::Tls, format!("could not secure the connection: {}", innermost(error)))
         }

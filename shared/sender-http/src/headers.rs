@@ -4,11 +4,10 @@
 //! once: the last of several counts. Values are the caller's bytes.
 
 use delivery::ports::sender::Request;
-use domain::{Header, HeaderError, PayloadKind, check_headers};
+use domain::{Header, HeaderError, PayloadKind, Signatures, check_headers};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use thiserror::Error;
 
-use crate::config::Signatures;
 use crate::signature::{Signer, SignerError};
 use crate::unsealed::Unsealed;
 
@@ -66,12 +65,12 @@ impl HeaderWriter {
         if let Some(trace) = &webhook.trace {
             set(headers, TRACEPARENT, HeaderValue::from_str(trace.as_str()).map_err(|_| Unsendable::TooLarge)?)?;
         }
-        if self.signatures.x_webhook {
+        if self.signatures.has_original() {
             set(headers, X_ID, id.clone())?;
             set(headers, X_ATTEMPT, HeaderValue::from(request.dispatch.attempt))?;
             set(headers, X_TIMESTAMP, timestamp.clone())?;
         }
-        if self.signatures.standard_webhooks {
+        if self.signatures.has_standard() {
             set(headers, STANDARD_ID, id)?;
             set(headers, STANDARD_TIMESTAMP, timestamp)?;
         }
@@ -104,7 +103,7 @@ fn set(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) -> Result<
     headers.try_insert(name, value).map(|_| ()).map_err(|_| Unsendable::TooLarge)
 }
 
-/// The caller's checked header as it goes out, marked so that no log prints it and no HPACK table keeps it.
+/// The caller's checked header as it is sent, marked so that no log prints it and no HPACK table keeps it.
 fn sendable(header: &Header) -> Result<(HeaderName, HeaderValue), Unsendable> {
     let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| Unsendable::TooLarge)?;
     let value = HeaderValue::from_bytes(header.value.reveal().as_bytes());

@@ -1,9 +1,9 @@
-//! Names to addresses: looks a name up, has every address judged, and hands on only addresses that may be dialled.
+//! Names to addresses: looks a name up, has every address judged, and returns only addresses that may be dialled.
 //!
 //! Called by the HTTP client when it opens a connection. One refused address refuses the name (a mixed answer is an
-//! attack or a mistake), and the addresses that were judged are the ones that are dialled, so a second lookup cannot
-//! slip in between. A pooled connection is found by its host name and is not looked up again: it was judged when it was
-//! dialled, and it still leads where it led then. Nothing is cached here.
+//! attack or an error), and the addresses that were judged are the ones that are dialled, so a second lookup cannot
+//! return others. A pooled connection is found by its host name and is not looked up again: it was judged when it was
+//! dialled, and it still leads to the address it was dialled at. Nothing is cached here.
 
 use std::fmt::Debug;
 use std::io;
@@ -32,7 +32,7 @@ pub trait NameLookup: Debug + Send + Sync {
     async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Asks the operating system, as every other program on the machine does.
+/// Looks names up through the operating system, so that its configuration holds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemLookup;
 
@@ -73,10 +73,10 @@ impl PolicyResolver {
             return Err(LookupError::Empty.into());
         }
         if let Some(what) = addresses.iter().find_map(|address| self.policy.listed(*address)) {
-            // The address itself stays untold: it would show a tenant how our network is numbered.
+            // The address is not part of the text: it would show a tenant how our network is numbered.
             return Err(AddressRefused { reason: format!("the host name resolves to {what}") }.into());
         }
-        // Port 0 tells the client to use the URL's.
+        // With port 0 the client uses the port of the URL.
         Ok(addresses.into_iter().map(|address| SocketAddr::new(address, 0)).collect())
     }
 }

@@ -1,19 +1,19 @@
 //! `Retry-After` in all the spellings that receivers use.
 //!
-//! Called when an answer is read. It decides nothing: a value becomes a span of time, or nothing when it says nothing.
+//! Called when an answer is read. It decides nothing: a value becomes a span of time, or none when it cannot be read.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use domain::{RETRY_AFTER_MAX, Timestamp};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// Reads how long the endpoint asks to be left alone: the longest of what it said.
+/// Reads how long the endpoint asks to get no requests: the longest of its values.
 ///
 /// Shape: whole or fractional seconds, or an HTTP date, which is measured from `now`. Zero and past dates are zero.
 /// Bounds: at most [`RETRY_AFTER_MAX`]; `None` for anything that is neither, a negative number included.
 pub(crate) fn read(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let spoken = headers.get_all(RETRY_AFTER).iter().filter_map(|value| value.to_str().ok());
-    spoken.filter_map(|text| span(text.trim(), now)).max().map(|longest| longest.min(RETRY_AFTER_MAX))
+    let values = headers.get_all(RETRY_AFTER).iter().filter_map(|value| value.to_str().ok());
+    values.filter_map(|text| span(text.trim(), now)).max().map(|longest| longest.min(RETRY_AFTER_MAX))
 }
 
 fn span(text: &str, now: Timestamp) -> Option<Duration> {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_of_several_counts_and_garbage_beside_it_does_not() {
+    fn the_longest_of_several_counts_and_unreadable_ones_do_not() {
         assert_eq!(read_all(&[b"5", b"120", b"30"]), Some(Duration::from_mins(2)));
         assert_eq!(read_all(&[b"soon", b"120", b"\xe9t\xe9"]), Some(Duration::from_mins(2)));
         assert_eq!(read_all(&[b"\xff"]), None);

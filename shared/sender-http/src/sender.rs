@@ -23,11 +23,11 @@ use crate::headers::HeaderWriter;
 use crate::resolver::{NameLookup, PolicyResolver, SystemLookup};
 use crate::unsealed::Unsealed;
 
-/// How long a health URL may take altogether.
+/// How long a health URL may take altogether. The scheduler waits for it, so it is short.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The longest health document that is read, in bytes.
+/// The longest health document that is read, in bytes: it holds one figure, and a longer one is not a health document.
 const PROBE_BYTES_MAX: usize = 64 * 1024;
-/// The highest load figure that still means "ready".
+/// The highest load figure, of 1, that still means "ready": an endpoint busier than that gets no released backlog.
 const PROBE_LOAD_MAX: f64 = 0.8;
 
 /// The port `sender` over HTTP. Cheap to share, expensive to make: it holds the connections.
@@ -54,7 +54,7 @@ impl HttpSender {
         Self::with_lookup(config, vault, Arc::new(SystemLookup))
     }
 
-    /// Makes a sender with another source of addresses, which are judged all the same.
+    /// Makes a sender with another source of addresses; the address policy judges them too.
     ///
     /// # Errors
     /// [`SenderError`] when the deployment is wrong.
@@ -71,7 +71,7 @@ impl HttpSender {
         Ok(Self { client, policy, writer, vault })
     }
 
-    /// The request as it goes out, with the secrets that it holds, or why it cannot go.
+    /// The request to send, with the secrets that it holds, or why it cannot be sent.
     fn prepare(&self, request: &Request<'_>) -> Result<(reqwest::Request, Unsealed), Outcome> {
         let webhook = &request.dispatch.webhook;
         let unsendable = |detail: String| failed(FailureKind::Unsendable, detail);
@@ -91,8 +91,8 @@ impl HttpSender {
         Ok((prepared, unsealed))
     }
 
-    /// What a health URL says; `None` when it says nothing that can be understood.
-    async fn ask(&self, health_url: &Endpoint) -> Option<Health> {
+    /// What a health URL answers; `None` when the answer cannot be read.
+    async fn request_health(&self, health_url: &Endpoint) -> Option<Health> {
         let url = health_url.parsed();
         self.policy.check_url(url).ok()?;
         let mut request = reqwest::Request::new(Method::GET, url.clone());
@@ -113,7 +113,7 @@ impl HttpSender {
 }
 
 fn client_builder(config: &SenderConfig, resolver: PolicyResolver) -> ClientBuilder {
-    // Another part of the process may have chosen a provider already; any will do.
+    // Another part of the process may have installed a provider already; any provider works.
     rustls::crypto::ring::default_provider().install_default().ok();
     Client::builder()
         .connect_timeout(config.connect_timeout)
@@ -126,7 +126,7 @@ fn client_builder(config: &SenderConfig, resolver: PolicyResolver) -> ClientBuil
         .no_proxy()
         .tcp_nodelay(true)
         .http1_title_case_headers()
-        // A receiver that writes sloppy headers has still answered.
+        // A receiver that writes malformed headers has still answered.
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)
@@ -162,8 +162,8 @@ impl Sender for HttpSender {
     }
 
     async fn probe(&self, health_url: &Endpoint) -> Health {
-        let asked = tokio::time::timeout(PROBE_TIMEOUT, self.ask(health_url)).await;
-        asked.ok().flatten().unwrap_or(Health::Bad)
+        let health = tokio::time::timeout(PROBE_TIMEOUT, self.request_health(health_url)).await;
+        health.ok().flatten().unwrap_or(Health::Bad)
     }
 }
 

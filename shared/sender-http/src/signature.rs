@@ -6,13 +6,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use domain::{Secret, SecretError, SigningKey};
+use domain::{Secret, SecretError, Signatures, SigningKey};
 use ed25519_dalek::Signer as _;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use thiserror::Error;
-
-use crate::config::Signatures;
 
 type HmacSha256 = Hmac<Sha256>;
 
@@ -67,10 +65,10 @@ impl Signer {
             SigningKey::Symmetric { text, key } => (Some(keyed(text)?), Standard::V1(keyed(key)?)),
             SigningKey::Asymmetric { seed, public } => (None, Standard::V1a(private_key(seed, public.as_ref())?)),
         };
-        if families.x_webhook {
+        if families.has_original() {
             self.x_webhook.extend(x_webhook);
         }
-        if families.standard_webhooks {
+        if families.has_standard() {
             self.standard.push(standard);
         }
         Ok(())

@@ -80,7 +80,7 @@ struct Seen {
     requests: Mutex<Vec<Received>>,
 }
 
-/// Answers every request alike, and remembers what it saw.
+/// Gives every request the same answer, and records the requests.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     pub(crate) port: u16,

@@ -1,14 +1,14 @@
-//! The secrets of one request in clear, and hiding them in what comes back.
+//! The secrets of one request in clear, and how they are hidden in its answer.
 //!
 //! Made right before a request and dropped with it: nothing else in howk holds a webhook's secrets in clear (SE-1). A
-//! receiver may echo what it was sent, and what is kept of its answer goes to the log, to readers and to owners.
+//! receiver may echo its request, and the excerpt that is kept of its answer is logged and shown to operators and tenants.
 
 use delivery::ports::vault::{Unsealable, Vault};
 use domain::{Header, Secret, Webhook};
 
 /// What stands in place of an echoed secret.
 const HIDDEN: &str = "[REDACTED]";
-/// The shortest word of a header's value that counts as a credential, in bytes: shorter ones are everywhere.
+/// The shortest word of a header's value that counts as a credential, in bytes: shorter words also occur in plain text.
 const CREDENTIAL_BYTES_MIN: usize = 8;
 /// The shortest beginning of a secret, cut off by the end of an excerpt, that is hidden, in bytes.
 const BEGINNING_BYTES_MIN: usize = 4;
@@ -21,7 +21,7 @@ pub(crate) struct Unsealed {
 }
 
 impl Unsealed {
-    /// Unseals what a webhook brings.
+    /// Unseals the headers and signing secrets of a webhook.
     pub(crate) fn of(webhook: &Webhook, vault: &dyn Vault) -> Result<Self, Unsealable> {
         let headers = webhook.headers.iter().map(|sealed| -> Result<_, Unsealable> {
             let value = vault.unseal(&webhook.config_id, &sealed.value)?;
@@ -81,7 +81,7 @@ mod tests {
         let unsealed = unsealed("Bearer token-of-acme", "whsec_c2VjcmV0IG9uZQ==");
         for (echo, expected) in [
             ("", ""),
-            ("all is well", "all is well"),
+            ("nothing of it", "nothing of it"),
             ("Authorization: Bearer token-of-acme\n", "Authorization: Bearer [REDACTED]\n"),
             ("token-of-acme,token-of-acme", "[REDACTED],[REDACTED]"),
             ("with whsec_c2VjcmV0IG9uZQ== signed", "with [REDACTED] signed"),

@@ -23,7 +23,7 @@ section! {
         /// The largest request body in bytes, on every route. No webhook may be larger than the topics take, nor,
         /// with functions, than Lambda takes: 4669440.
         max_request_size: u64 = whole(1_024..=8_388_608).or(1_048_576);
-        /// Who may call: holders of a key, or anybody. A deployed function insists on keys.
+        /// Who may call: only holders of a key, or every caller. A deployed function starts only when this is set.
         auth: ApiAuth = one_of().or(ApiAuth::None);
         /// Keys by their id, each with the SHA-256 of the key and the config ids that it may use (`*`
         /// matches any text).
@@ -50,15 +50,18 @@ impl Api {
             reader.conflict(&["api.host", "api.auth"], problem);
         }
         if self.auth == ApiAuth::Keys && self.keys.is_empty() {
-            reader.conflict(&["api.auth", "api.keys"], "keys needs at least one entry in api.keys");
+            reader.conflict(
+                &["api.auth", "api.keys"],
+                "keys needs at least one entry in api.keys; add one, or set it to none",
+            );
         }
     }
 }
 
-/// Who may call.
+/// Which callers are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiAuth {
-    /// Anybody.
+    /// Every caller.
     None,
     /// Holders of one of [`Api::keys`].
     Keys,

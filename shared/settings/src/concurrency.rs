@@ -1,35 +1,23 @@
 //! Settings of the limits on requests in flight.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use domain::Endpoint;
+use domain::{Endpoint, InflightLimits, LanePolicy};
 use serde_json::Value;
 
-use crate::kinds::{Kind, Parsed, hours, map, mins, secs, span, whole};
+use crate::kinds::{Kind, Parsed, map, whole};
 
 section! {
     /// Limits on requests in flight.
     "concurrency." Concurrency {
-        /// How many requests one endpoint gets at once.
-        max_inflight_per_endpoint: u32 = whole(1..=100_000).or(50);
-        /// The original's time after which a crash frees its places in flight; without effect here, where a lease
-        /// outlives its request's timeout by a few seconds. Longer than `delivery.timeout`.
-        inflight_ttl: Duration = span(secs(1)..=hours(1)).or(mins(2));
+        /// How many requests are in flight to one endpoint at most.
+        max_inflight_per_endpoint: u32 = whole(1..=InflightLimits::MAX).or(InflightLimits::default().endpoint);
         /// How many requests a second the slow lane sends to one endpoint.
-        slow_lane_rate: u32 = whole(1..=100_000).or(20);
-        /// How many requests one domain gets at once; 0 is no limit.
-        max_inflight_per_domain: u32 = whole(0..=100_000).or(0);
-        /// Limits of single domains, in force whatever `max_inflight_per_domain` is; 0 is no limit.
-        domain_overrides: BTreeMap<String, u32> = map(whole(0..=100_000)).named(Host).or(BTreeMap::new());
-    }
-}
-
-impl Concurrency {
-    /// The limit of a domain, as [`Endpoint::domain`] spells it; nothing when it has none.
-    pub fn limit_of_domain(&self, domain: &str) -> Option<u32> {
-        let limit = self.domain_overrides.get(domain).copied().unwrap_or(self.max_inflight_per_domain);
-        (limit > 0).then_some(limit)
+        slow_lane_rate: u32 = whole(1..=LanePolicy::SLOW_RATE_MAX).or(LanePolicy::SLOW_RATE_DEFAULT);
+        /// How many requests are in flight to one domain at most; 0 is no limit.
+        max_inflight_per_domain: u32 = whole(0..=InflightLimits::MAX).or(0);
+        /// Limits of single domains, in place of `max_inflight_per_domain`; 0 is no limit.
+        domain_overrides: BTreeMap<String, u32> = map(whole(0..=InflightLimits::MAX)).named(Host).or(BTreeMap::new());
     }
 }
 

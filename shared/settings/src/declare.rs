@@ -29,7 +29,7 @@ macro_rules! section {
         }
 
         impl $name {
-            /// Reads every key of the section; a key with a mistake gets its default.
+            /// Reads every key of the section; a key whose value is wrong gets its default.
             pub(crate) fn read(reader: &mut $crate::reader::Reader) -> Self {
                 Self {
                     $(

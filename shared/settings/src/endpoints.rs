@@ -10,10 +10,10 @@ use crate::key::Key;
 use crate::kinds::{Kind, Or, Parsed, fields, map};
 use crate::reader::Reader;
 
-/// What is known beforehand about the endpoints of one pattern.
+/// The settings of the endpoints of one pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointSettings {
-    /// A URL that answers 200 when the endpoint can take work; asked before a closed cooldown opens.
+    /// A URL that answers 200 when the endpoint can take work; the scheduler asks it before a cooldown ends.
     pub health_url: String,
 }
 
@@ -21,7 +21,7 @@ pub struct EndpointSettings {
 pub(crate) fn read(reader: &mut Reader) -> BTreeMap<String, EndpointSettings> {
     let key = Key {
         path: "endpoints",
-        help: "Settings of the endpoints of a domain (`*.x.com`: of `x.com` and all below it; `*`: of every one): where to ask for their health.",
+        help: "Settings of the endpoints of a domain (`*.x.com`: of `x.com` and all below it; `*`: of all): the URL that is asked for their health.",
     };
     let setting: Or<_> = map(EndpointKind).named(DomainPattern).or(BTreeMap::new());
     reader.read(key, setting)

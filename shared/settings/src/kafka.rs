@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::Secret;
+use domain::{Secret, Topic};
 
 use crate::kinds::{Kind, Named, Rule, days, flag, hours, list, mins, ms, one_of, optional, secret, secs, span};
-use crate::kinds::{text, whole};
+use crate::kinds::{text, whole, written};
 use crate::reader::Reader;
 
 section! {
@@ -14,7 +14,7 @@ section! {
     "kafka." Kafka {
         /// The brokers to start from, as host:port.
         brokers: Vec<String> = list(text(Rule::HOST_PORT)).or(vec!["localhost:9092".to_owned()]);
-        /// The MSK cluster whose brokers are used, in place of `kafka.brokers`: AWS is asked for them at the start.
+        /// The MSK cluster whose brokers are used, in place of `kafka.brokers`: howk asks AWS for them at its start.
         cluster_arn: Option<String> = optional(text(CLUSTER_ARN)).or(None);
         /// How to sign in: not at all, with the role of the AWS identity, or with a user name and password.
         auth: KafkaAuth = one_of().or(KafkaAuth::None);
@@ -28,7 +28,7 @@ section! {
         ca_file: Option<String> = optional(text(Rule::ANY)).or(None);
         /// How long topics keep their records; used when topics are made, never to change existing ones.
         retention: Duration = span(mins(1)..=days(3650)).or(hours(168));
-        /// How many webhooks of one config id run at once; 0 means 1, which keeps their order.
+        /// How many webhooks of one config id run at once in one process; 0 means 1.
         per_key_parallelism: u32 = whole(0..=1_000).or(0);
     }
     nested {
@@ -47,17 +47,15 @@ section! {
     /// The names of the topics.
     "kafka.topics." Topics {
         /// Webhooks for the fast lane.
-        pending: String = text(TOPIC).or("howk.pending".to_owned());
+        pending: String = text(TOPIC).or(Topic::Pending.name().to_owned());
         /// Webhooks for the slow lane.
-        slow: String = text(TOPIC).or("howk.slow".to_owned());
+        slow: String = text(TOPIC).or(Topic::Slow.name().to_owned());
         /// One record for each finished attempt.
-        results: String = text(TOPIC).or("howk.results".to_owned());
-        /// Webhooks that were given up, with the reason.
-        deadletter: String = text(TOPIC).or("howk.deadletter".to_owned());
-        /// Scripts of tenants; compacted.
-        scripts: String = text(TOPIC).or("howk.scripts".to_owned());
-        /// State of every webhook that waits; compacted.
-        state: String = text(TOPIC).or("howk.state".to_owned());
+        results: String = text(TOPIC).or(Topic::Results.name().to_owned());
+        /// Dead letters: webhooks that failed for good, with the reason.
+        deadletter: String = text(TOPIC).or(Topic::DeadLetter.name().to_owned());
+        /// State of every webhook that waits or is held; compacted.
+        state: String = text(TOPIC).or(Topic::State.name().to_owned());
     }
 }
 
@@ -76,7 +74,7 @@ section! {
 section! {
     /// How a member of a consumer group shows that it is alive.
     "kafka.group_" KafkaGroup {
-        /// Without a heartbeat for this long a member is taken for dead.
+        /// After this long without a heartbeat a member counts as dead.
         session_timeout: Duration = span(secs(1)..=mins(30)).or(secs(10));
         /// How often a heartbeat is sent; shorter than the session timeout.
         heartbeat_interval: Duration = span(ms(100)..=mins(10)).or(secs(3));
@@ -101,40 +99,53 @@ impl Kafka {
     pub(crate) fn check(&self, reader: &mut Reader) {
         if self.cluster_arn.is_some() && reader.is_set("kafka.brokers") {
             let keys = ["kafka.cluster_arn", "kafka.brokers"];
-            reader.conflict(&keys, "excludes kafka.brokers: the cluster's brokers are asked for");
+            reader.conflict(
+                &keys,
+                "excludes kafka.brokers, since AWS is asked for the cluster's brokers; remove one of them",
+            );
         }
         if self.brokers.is_empty() {
-            reader.conflict(&["kafka.brokers"], "at least one broker is needed");
+            reader.conflict(&["kafka.brokers"], "names no broker; set it to at least one host:port");
         }
         if self.auth == KafkaAuth::Scram && (self.username.is_none() || self.password.is_none()) {
             let keys = ["kafka.auth", "kafka.username", "kafka.password"];
-            reader.conflict(&keys, "scram needs kafka.username and kafka.password");
+            reader.conflict(&keys, "scram needs kafka.username and kafka.password; set both");
         }
         if self.ca_file.is_some() && !self.tls && self.auth != KafkaAuth::Iam {
-            reader.conflict(&["kafka.ca_file", "kafka.tls"], "needs kafka.tls: true");
+            reader.conflict(&["kafka.ca_file", "kafka.tls"], "needs kafka.tls: true; set it, or remove the file");
         }
         if self.group.heartbeat_interval >= self.group.session_timeout {
             let keys = ["kafka.group_heartbeat_interval", "kafka.group_session_timeout"];
-            reader.conflict(&keys, "must be shorter than kafka.group_session_timeout");
+            let (heartbeat, session) = (written(self.group.heartbeat_interval), written(self.group.session_timeout));
+            let problem =
+                format!("{heartbeat} must be shorter than kafka.group_session_timeout, {session}; lower it");
+            reader.conflict(&keys, problem);
         }
         self.topics.check(reader);
     }
 }
 
 impl Topics {
+    /// The name of a topic of the log.
+    pub fn of(&self, topic: Topic) -> &str {
+        self.keyed(topic).1
+    }
+
+    fn keyed(&self, topic: Topic) -> (&'static str, &str) {
+        match topic {
+            Topic::Pending => ("kafka.topics.pending", &self.pending),
+            Topic::Slow => ("kafka.topics.slow", &self.slow),
+            Topic::Results => ("kafka.topics.results", &self.results),
+            Topic::DeadLetter => ("kafka.topics.deadletter", &self.deadletter),
+            Topic::State => ("kafka.topics.state", &self.state),
+        }
+    }
+
     fn check(&self, reader: &mut Reader) {
-        let topics = [
-            ("kafka.topics.pending", &self.pending),
-            ("kafka.topics.slow", &self.slow),
-            ("kafka.topics.results", &self.results),
-            ("kafka.topics.deadletter", &self.deadletter),
-            ("kafka.topics.scripts", &self.scripts),
-            ("kafka.topics.state", &self.state),
-        ];
         let mut seen = BTreeSet::new();
-        for (key, topic) in topics {
-            if !seen.insert(topic) {
-                reader.conflict(&[key], format!("{topic} is already the name of another topic"));
+        for (key, name) in Topic::ALL.map(|topic| self.keyed(topic)) {
+            if !seen.insert(name) {
+                reader.conflict(&[key], format!("{name} is already the name of another topic; name another one"));
             }
         }
     }
@@ -182,7 +193,7 @@ impl Named for Compression {
 }
 
 impl Compression {
-    /// The codec's name, as Kafka clients spell it.
+    /// The codec's name, as settings and Kafka clients spell it.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, codec)| *codec == self).map_or("none", |(name, _)| *name)
     }

@@ -1,4 +1,4 @@
-//! A key of the settings, and its names in files, variables and mistakes.
+//! A key of the settings, and its names in files, variables and errors.
 
 /// A key as it is declared.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ pub(crate) fn variable(path: &str) -> String {
     format!("HOWK_{}", path.replace('.', "_").to_ascii_uppercase())
 }
 
-/// How a mistake names a key.
-pub(crate) fn place(path: &str) -> String {
-    format!("{} ({path})", variable(path))
+/// How an error names a key that the file does not set: `retry.jitter (HOWK_RETRY_JITTER)`.
+pub(crate) fn outside_of_file(path: &str) -> String {
+    format!("{path} ({})", variable(path))
 }

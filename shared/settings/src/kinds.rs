@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub(crate) use collection::{fields, list, map};
 pub(crate) use scalar::{Named, flag, fraction, one_of, whole};
-pub(crate) use span::{days, hours, mins, ms, secs, span};
+pub(crate) use span::{days, hours, mins, ms, secs, span, written};
 pub(crate) use text::{Rule, optional, secret, text};
 
 /// The longest part of a wrong value that a problem repeats, in characters.
@@ -42,12 +42,7 @@ pub(crate) trait Kind {
         false
     }
 
-    /// The prefix of variables that each add one entry.
-    fn entries_from(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// The kind with the value of a key that nobody sets.
+    /// The kind, with the value of a key that is not set.
     fn or(self, default: Self::Value) -> Or<Self>
     where
         Self: Sized,

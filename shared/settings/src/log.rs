@@ -19,11 +19,11 @@ pub enum LogLevel {
     Trace,
     /// What helps to find a fault.
     Debug,
-    /// What operators like to know.
+    /// What an operator follows the work by.
     Info,
-    /// What may become a problem.
+    /// What may become an error.
     Warn,
-    /// What is one.
+    /// What failed.
     Error,
 }
 

@@ -27,10 +27,6 @@ section! {
         ca_file: Option<String> = optional(text(Rule::ANY)).or(None);
         /// Whether the server is a cluster.
         cluster: bool = flag().or(false);
-        /// The original's bound on connections; without effect here, where one connection to each node carries everything.
-        pool_size: u32 = whole(1..=10_000).or(100);
-        /// The original's number of idle connections; without effect here, where the one to each node is kept.
-        min_idle_conns: u32 = whole(0..=10_000).or(10);
     }
     nested {
         /// The cache to log in to with the AWS identity.
@@ -55,8 +51,8 @@ section! {
 section! {
     /// Finding the server by sentinels instead of its address.
     "redis.sentinel_" RedisSentinel {
-        /// The original's sentinels, as host:port. They are not asked here, and a start with them is refused: name the
-        /// server in `redis.addr`, or use a cluster.
+        /// The original's sentinels, as host:port. howk does not ask sentinels, and does not start with them: name the server
+        /// in `redis.addr`, or use a cluster.
         addrs: Vec<String> = list(text(Rule::HOST_PORT)).or(Vec::new());
         /// The name of the master that the sentinels watch.
         master_name: Option<String> = optional(text(Rule::ANY)).or(None);
@@ -80,57 +76,59 @@ impl Redis {
         let sentinels = !self.sentinel.addrs.is_empty();
         if sentinels != self.sentinel.master_name.is_some() {
             let keys = ["redis.sentinel_addrs", "redis.sentinel_master_name"];
-            reader.conflict(&keys, "goes together with redis.sentinel_master_name: set both or neither");
+            reader.conflict(&keys, "goes together with redis.sentinel_master_name; set both or neither");
         }
         if self.cluster && sentinels {
             let keys = ["redis.cluster", "redis.sentinel_addrs"];
-            reader.conflict(&keys, "true excludes redis.sentinel_addrs");
+            reader.conflict(&keys, "true excludes redis.sentinel_addrs; remove one of them");
         }
         if self.cluster && self.db != 0 {
             reader.conflict(
                 &["redis.db", "redis.cluster"],
-                format!("{} is not 0, but a cluster has no other", self.db),
+                format!("{} is not 0, but a cluster has no other database; set it to 0", self.db),
             );
         }
         self.check_login(reader);
         if self.ca_file.is_some() && !self.tls && self.login() != RedisAuth::Iam {
-            reader.conflict(&["redis.ca_file", "redis.tls"], "needs redis.tls: true");
-        }
-        if self.min_idle_conns > self.pool_size {
-            let problem = format!("{} is more than redis.pool_size, {}", self.min_idle_conns, self.pool_size);
-            reader.conflict(&["redis.min_idle_conns", "redis.pool_size"], problem);
+            reader.conflict(&["redis.ca_file", "redis.tls"], "needs redis.tls: true; set it, or remove the file");
         }
     }
 
-    /// How to log in, whether said or not.
+    /// How to log in: as set, or as the password suggests.
     pub fn login(&self) -> RedisAuth {
-        let unsaid = if self.password.is_some() { RedisAuth::Password } else { RedisAuth::None };
-        self.auth.unwrap_or(unsaid)
+        let implied = if self.password.is_some() { RedisAuth::Password } else { RedisAuth::None };
+        self.auth.unwrap_or(implied)
     }
 
     fn check_login(&self, reader: &mut Reader) {
         let auth = self.login();
         let by_iam = auth == RedisAuth::Iam;
         if auth == RedisAuth::Password && self.password.is_none() {
-            reader.conflict(&["redis.auth", "redis.password"], "password needs redis.password");
+            reader.conflict(&["redis.auth", "redis.password"], "password needs redis.password; set it");
         }
         if auth != RedisAuth::Password && self.password.is_some() {
-            reader.conflict(&["redis.auth", "redis.password"], "excludes redis.password, unless it is password");
+            reader.conflict(
+                &["redis.auth", "redis.password"],
+                "excludes redis.password, unless it is password; remove one of them",
+            );
         }
         if auth == RedisAuth::None && self.username.is_some() {
-            reader.conflict(&["redis.username", "redis.password"], "needs redis.password too, or redis.auth iam");
+            reader.conflict(
+                &["redis.username", "redis.password"],
+                "needs redis.password too, or redis.auth iam; set one of them",
+            );
         }
         if by_iam && (self.username.is_none() || self.iam.cache.is_none()) {
             let keys = ["redis.auth", "redis.username", "redis.iam_cache"];
-            reader.conflict(&keys, "iam needs redis.username and redis.iam_cache");
+            reader.conflict(&keys, "iam needs redis.username and redis.iam_cache; set both");
         }
         if !by_iam && self.iam.cache.is_some() {
-            reader.conflict(&["redis.iam_cache", "redis.auth"], "is for redis.auth iam");
+            reader.conflict(&["redis.iam_cache", "redis.auth"], "is for redis.auth iam; set that, or remove it");
         }
         if self.iam.serverless && !self.cluster {
             reader.conflict(
                 &["redis.iam_serverless", "redis.cluster"],
-                "needs redis.cluster: a serverless cache is one",
+                "needs redis.cluster: true, since a serverless cache is a cluster; set it",
             );
         }
     }

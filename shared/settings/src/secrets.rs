@@ -4,7 +4,7 @@ use domain::Secret;
 
 use crate::kinds::{Kind, list, optional, secret};
 
-/// The fewest characters of a key.
+/// The fewest characters of a key, so that guessing it is hopeless.
 const CHARS_MIN: usize = 32;
 
 section! {
@@ -13,12 +13,12 @@ section! {
         /// The key that secrets are sealed with, such as `openssl rand -base64 32` prints. Needed wherever they reach
         /// Kafka or Redis.
         key: Option<Secret> = optional(secret(CHARS_MIN)).or(None);
-        /// Keys that sealed before, while webhooks from that time are still under way. They only unseal.
+        /// Earlier keys, which only unseal: kept while webhooks that were sealed with them are under way.
         previous_keys: Vec<Secret> = list(secret(CHARS_MIN)).or(Vec::new());
     }
 }
 
 impl Secrets {
-    /// The fewest characters of a key: what is shorter has never sealed anything.
+    /// The fewest characters of a key: settings refuse a shorter one, so none has ever sealed anything.
     pub const KEY_CHARS_MIN: usize = CHARS_MIN;
 }

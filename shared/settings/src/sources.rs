@@ -28,8 +28,8 @@ pub trait Environment {
     /// All variables, read once; bytes that are no UTF-8 are replaced by U+FFFD.
     fn variables(&self) -> BTreeMap<String, String>;
 
-    /// Variables whose values stand elsewhere and could not be had, with what to do about it: each is a mistake of its
-    /// key, told along with all the others.
+    /// Variables that name a value kept elsewhere which could not be read, with what to do about it: each is an error of
+    /// its key, listed with all the others.
     fn unavailable(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }

@@ -1,12 +1,12 @@
 //! Reads YAML into the same tree that JSON variables give, with a budget.
 //!
-//! Called by `file`. Aliases are followed, but every copy is paid from the budget, so an alias bomb ends
+//! Called by `document`. Aliases are followed, but every copy is paid from the budget, so an alias bomb ends
 //! early; the YAML library itself bounds nesting. Refused: a key given twice, tags, more than one document.
 
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// How many nodes a file may expand to, after aliases.
@@ -111,5 +111,81 @@ impl<'de> Visitor<'de> for Node<'_> {
             map.insert(key, value);
         }
         Ok(Value::Object(map))
+    }
+}
+
+/// The line of the key at `path`, counted from 1; none when there is no such key.
+///
+/// Only errors of the YAML library carry positions, so this is a second pass that stops with an error at the key.
+pub(crate) fn line_of(text: &str, path: &[&str]) -> Option<usize> {
+    let reached = Cell::new(false);
+    let walk = Walk { path, reached: &reached };
+    let stopped = walk.deserialize(serde_yaml_ng::Deserializer::from_str(text)).err()?;
+    stopped.location().filter(|_| reached.get()).map(|location| location.line())
+}
+
+/// Goes down to the key at `path`.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    path: &'a [&'a str],
+    reached: &'a Cell<bool>,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = ();
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a section")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let Some((first, rest)) = self.path.split_first() else { return Ok(()) };
+        let is_last = rest.is_empty();
+        while let Some(is_first) = entries.next_key_seed(Step { name: first, is_last, reached: self.reached })? {
+            if is_first {
+                return entries.next_value_seed(Walk { path: rest, ..self });
+            }
+            entries.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares one key, and stops at the last of the path.
+struct Step<'a> {
+    name: &'a str,
+    is_last: bool,
+    reached: &'a Cell<bool>,
+}
+
+impl<'de> DeserializeSeed<'de> for Step<'_> {
+    type Value = bool;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Step<'_> {
+    type Value = bool;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a key")
+    }
+
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<bool, E> {
+        if key == self.name && self.is_last {
+            self.reached.set(true);
+            return Err(E::custom("the key is reached"));
+        }
+        Ok(key == self.name)
     }
 }

@@ -1,12 +1,12 @@
 //! Port `vault` on XChaCha20-Poly1305 (SE-1).
 //!
-//! Called when a webhook is accepted, and by the sender before its requests. A seal is
+//! Called when a webhook is accepted, and by the sender before its requests. A seal has the form
 //! `seal1.<key id>.<base64url of nonce, ciphertext and tag>`. The tenant's id is authenticated along with it, so that a
 //! seal copied into another tenant's record cannot be read. Keys and their ids are derived from the deployment's key
-//! texts by HKDF; an id says nothing about its key. The nonce is drawn for every seal: at 192 bits no two ever meet.
+//! texts by HKDF; an id says nothing about its key. The nonce is drawn for every seal: of 192 bits, two equal ones are not to be expected.
 //!
-//! Rotation: the first key seals, all of them unseal. A key may be dropped when the last webhook that was sealed with it
-//! has ended.
+//! Rotation: the current key seals, the current and the previous keys unseal. A previous key may be removed when the last
+//! webhook that was sealed with it has ended.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ const NONCE_BYTES: usize = 24;
 const KEY_INFO: &[u8] = b"howk seal1 key";
 const KEY_ID_INFO: &[u8] = b"howk seal1 key id";
 
-/// Seals with one key, unseals with that and older ones.
+/// Seals with one key, unseals with that and previous ones.
 pub struct XChaChaVault {
     current: String,
     ciphers: BTreeMap<String, XChaCha20Poly1305>,
@@ -43,7 +43,7 @@ impl fmt::Debug for XChaChaVault {
 }
 
 impl XChaChaVault {
-    /// Makes a vault of the key that seals from now on and those that sealed before.
+    /// Makes a vault of the current key and the previous ones.
     ///
     /// # Errors
     /// A permanent [`Fault`] when no key can be derived.
@@ -54,7 +54,7 @@ impl XChaChaVault {
         Ok(Self { current: id, ciphers, random })
     }
 
-    /// A vault with a key that nobody else has: what it seals can be read as long as it lives.
+    /// A vault with a drawn key that exists only in it: it alone can unseal what it sealed.
     ///
     /// # Errors
     /// As [`XChaChaVault::new`].
@@ -96,7 +96,7 @@ impl Vault for XChaChaVault {
     }
 }
 
-/// A key id as an error may show it: a record could hold anything in its place.
+/// A key id as an error may show it: only digits, since a damaged record may hold any text in its place.
 fn shown(key_id: &str) -> String {
     key_id.chars().filter(char::is_ascii_hexdigit).take(8).collect()
 }

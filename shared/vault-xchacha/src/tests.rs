@@ -22,7 +22,7 @@ fn tenant(name: &str) -> ConfigId {
 
 proptest! {
     #[test]
-    fn what_is_sealed_can_be_read_and_is_not_seen(text in "\\PC{4,300}") {
+    fn a_seal_can_be_unsealed_and_does_not_show_its_secret(text in "\\PC{4,300}") {
         let vault = vault("a key", &[]);
         let sealed = vault.seal(&tenant("acme"), &Secret::new(&*text)).unwrap();
         prop_assert!(!sealed.as_str().contains(&text));
@@ -30,7 +30,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_breaks_it(text in "(seal1\\.)?([0-9a-f]{8}\\.)?\\PC{0,60}") {
+    fn no_text_panics_or_unseals(text in "(seal1\\.)?([0-9a-f]{8}\\.)?\\PC{0,60}") {
         prop_assert!(vault("a key", &[]).unseal(&tenant("acme"), &Sealed::new(text)).is_err());
     }
 }
@@ -84,13 +84,13 @@ fn keys_rotate() {
 }
 
 #[test]
-fn the_form_is_pinned() {
+fn the_form_of_a_seal_stays_as_it_is() {
     let vault = XChaChaVault::new(&Secret::new("a key"), &[], Arc::new(Fixed)).unwrap();
     let sealed = vault.seal(&tenant("acme"), &Secret::new("whsec_x")).unwrap();
     assert_eq!(sealed.as_str(), "seal1.e165450e.782riWdFIwHvzauJZ0UjAe_Nq4lnRSMB1VuUGUcn63_PGy3kFvEuaPvmRWcX-XU");
 }
 
 #[test]
-fn nothing_shows_a_key() {
+fn the_debug_text_shows_no_key() {
     assert!(!format!("{:?}", vault("a key of ours", &[])).contains("a key of ours"));
 }

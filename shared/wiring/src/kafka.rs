@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use delivery::Fault;
 use delivery::ports::time::Clock;
-use log_kafka::{Auth, Compression, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram};
+use log_kafka::{Auth, ConsumerConfig, GroupConfig, KafkaConfig, ProducerConfig, Scram};
 use log_kafka::{Security, TopicNames, TopicSpec};
 use settings::{Kafka, KafkaAuth, Settings, ValidationError};
 
@@ -37,7 +37,7 @@ pub async fn config(settings: &Settings, clock: Arc<dyn Clock>) -> Result<KafkaC
         producer: ProducerConfig {
             linger: Duration::from_millis(u64::from(kafka.producer.linger_ms)),
             batch_bytes_max: kafka.producer.batch_size,
-            compression: compression(kafka.producer.compression),
+            compression: kafka.producer.compression.name(),
             ..ProducerConfig::default()
         },
         consumer: ConsumerConfig {
@@ -146,22 +146,5 @@ fn iam(_: &Kafka, _clock: Arc<dyn Clock>) -> Result<Auth, WiringError> {
 }
 
 fn topics(names: &settings::Topics) -> TopicNames {
-    TopicNames {
-        pending: names.pending.clone(),
-        slow: names.slow.clone(),
-        results: names.results.clone(),
-        deadletter: names.deadletter.clone(),
-        state: names.state.clone(),
-        scripts: names.scripts.clone(),
-    }
-}
-
-const fn compression(wanted: settings::Compression) -> Compression {
-    match wanted {
-        settings::Compression::Lz4 => Compression::Lz4,
-        settings::Compression::Zstd => Compression::Zstd,
-        settings::Compression::Snappy => Compression::Snappy,
-        settings::Compression::Gzip => Compression::Gzip,
-        settings::Compression::None => Compression::None,
-    }
+    TopicNames::new(|topic| names.of(topic).to_owned())
 }

@@ -19,7 +19,6 @@ mod policy;
 pub mod redis;
 #[cfg(feature = "sender")]
 pub mod sender;
-mod unused;
 mod use_cases;
 #[cfg(feature = "vault")]
 pub mod vault;
@@ -28,5 +27,4 @@ pub mod vault;
 pub use connect::{ConnectError, Connected, Role, WithoutRedis, connect, connect_mistakes};
 pub use error::WiringError;
 pub use policy::{health_urls, mistakes, policy};
-pub use unused::{Unused, unused};
 pub use use_cases::{Stores, UseCases};

@@ -1,8 +1,10 @@
 //! The policy that the decisions apply, and the health URLs of endpoints.
 
+use std::num::NonZeroU32;
+
 use domain::{
-    CircuitPolicy, Endpoint, HealthUrls, InflightLimits, LanePolicy, OnStoreFailure, Policy, PolicyError,
-    ReleasePolicy, ResponseBody, RetryPolicy,
+    CircuitPolicy, Endpoint, HealthUrls, InflightLimits, LanePolicy, Policy, PolicyError, ReleasePolicy, ResponseBody,
+    RetryPolicy,
 };
 use settings::{Settings, ValidationError};
 
@@ -13,7 +15,8 @@ use crate::error::{self, WiringError};
 /// # Errors
 /// The rule of `domain` that a setting breaks, with its key.
 pub fn policy(settings: &Settings) -> Result<Policy, WiringError> {
-    let (circuit, concurrency) = (&settings.circuit_breaker, &settings.concurrency);
+    let concurrency = &settings.concurrency;
+    let overrides = concurrency.domain_overrides.iter();
     Ok(Policy {
         retry: of_retries(settings)?,
         release: of_releases(settings)?,
@@ -21,13 +24,11 @@ pub fn policy(settings: &Settings) -> Result<Policy, WiringError> {
         lanes: of_lanes(settings)?,
         inflight: InflightLimits {
             endpoint: concurrency.max_inflight_per_endpoint,
-            domain: Some(concurrency.max_inflight_per_domain).filter(|limit| *limit > 0),
-            domain_overrides: concurrency.domain_overrides.clone(),
+            // Of both, 0 is no limit.
+            domain: NonZeroU32::new(concurrency.max_inflight_per_domain),
+            domain_overrides: overrides.map(|(domain, limit)| (domain.clone(), NonZeroU32::new(*limit))).collect(),
         },
-        on_store_failure: match circuit.on_store_failure {
-            settings::OnStoreFailure::Closed => OnStoreFailure::Closed,
-            settings::OnStoreFailure::Open => OnStoreFailure::Open,
-        },
+        on_store_failure: settings.circuit_breaker.on_store_failure,
         response_body: if settings.dlq.include_response_body { ResponseBody::Kept } else { ResponseBody::Dropped },
     })
 }

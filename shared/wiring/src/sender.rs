@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use delivery::ports::sender::Sender;
 use delivery::ports::vault::Vault;
-use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig, Signatures};
+use sender_http::{AddressPolicy, HttpSender, PrivateAddresses, SenderConfig};
 use settings::Settings;
 
 use crate::error::WiringError;
@@ -31,14 +31,6 @@ pub fn config(settings: &Settings) -> SenderConfig {
         pool_idle_timeout: delivery.idle_conn_timeout,
         max_idle_per_host: usize::try_from(delivery.max_idle_conns).unwrap_or(usize::MAX),
         address_policy: AddressPolicy { private, ..AddressPolicy::default() },
-        signatures: signatures(delivery.signatures),
-    }
-}
-
-const fn signatures(wanted: settings::Signatures) -> Signatures {
-    match wanted {
-        settings::Signatures::Both => Signatures { x_webhook: true, standard_webhooks: true },
-        settings::Signatures::Original => Signatures { x_webhook: true, standard_webhooks: false },
-        settings::Signatures::Standard => Signatures { x_webhook: false, standard_webhooks: true },
+        signatures: delivery.signatures,
     }
 }

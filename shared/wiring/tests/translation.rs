@@ -45,7 +45,7 @@ fn vault() -> Arc<dyn Vault> {
 #[test]
 fn the_defaults_can_be_used() {
     let settings = settings(&[]);
-    assert!(wiring::unused(&settings).is_empty());
+    assert_eq!(settings.ignored(), None);
     assert_eq!(wiring::policy(&settings).expect("valid"), domain::Policy::default());
     let kafka = block_on(wiring::kafka::config(&settings, clock())).expect("valid");
     let plain = log_kafka::KafkaConfig::new(vec!["localhost:9092".to_owned()]);
@@ -81,6 +81,28 @@ fn every_setting_of_a_policy_reaches_it() {
 }
 
 #[test]
+fn w17_a_domain_limit_of_zero_is_no_limit_and_lifts_the_general_one() {
+    let overrides = r#"{"A.com":5,"free.example":0}"#;
+    let limits = |general| {
+        let pairs =
+            [("HOWK_CONCURRENCY_DOMAIN_OVERRIDES", overrides), ("HOWK_CONCURRENCY_MAX_INFLIGHT_PER_DOMAIN", general)];
+        let limits = wiring::policy(&settings(&pairs)).expect("valid").inflight;
+        ["a.com", "free.example", "other.example"].map(|domain| limits.of_domain(domain))
+    };
+    assert_eq!(limits("0"), [Some(5), None, None]);
+    assert_eq!(limits("9"), [Some(5), None, Some(9)]);
+}
+
+#[test]
+fn every_codec_is_one_that_the_client_knows() {
+    for codec in ["lz4", "zstd", "snappy", "gzip", "none"] {
+        let settings = settings(&[("HOWK_KAFKA_PRODUCER_COMPRESSION", codec)]);
+        let kafka = block_on(wiring::kafka::config(&settings, clock())).expect("valid");
+        assert_eq!(kafka.producer.compression, codec);
+    }
+}
+
+#[test]
 fn the_health_url_of_the_narrowest_pattern_comes_first() {
     let endpoints = r#"{"*":{"health_url":"https://any.example/up"},"*.x.com":{"health_url":"https://x.com/up"},
         "*.a.x.com":{"health_url":"https://a.x.com/up"},"a.x.com":{"health_url":"https://a.x.com/own"}}"#;
@@ -101,7 +123,7 @@ fn the_settings_of_the_sender_reach_it() {
     ]));
     assert_eq!(config.address_policy.private, PrivateAddresses::Allowed);
     assert_eq!(config.connect_timeout, Duration::from_secs(4));
-    assert!(config.signatures.standard_webhooks && !config.signatures.x_webhook);
+    assert_eq!(config.signatures, domain::Signatures::Standard);
 }
 
 #[test]
@@ -179,13 +201,7 @@ fn the_file_of_certificate_authorities_is_read() {
 }
 
 #[test]
-fn settings_without_effect_are_listed_and_sentinels_are_refused() {
-    let unused = wiring::unused(&settings(&[
-        ("HOWK_REDIS_POOL_SIZE", "50"),
-        ("HOWK_RETRY_JITTER", "0.3"),
-        ("HOWK_LUA_ENABLED", "true"),
-    ]));
-    assert_eq!(unused.iter().map(|unused| unused.key).collect::<Vec<_>>(), ["redis.pool_size", "lua.enabled"]);
+fn sentinels_are_refused_rather_than_ignored() {
     let pairs = [("HOWK_REDIS_SENTINEL_ADDRS", "s:1"), ("HOWK_REDIS_SENTINEL_MASTER_NAME", "main")];
     let refused = wiring::redis::config(&settings(&pairs), clock()).expect_err("sentinels are not asked");
     assert!(refused.to_string().starts_with("redis.sentinel_addrs: sentinels are not asked"), "{refused}");
@@ -210,13 +226,13 @@ fn every_mistake_that_shows_in_use_names_its_key() {
     ];
     let lines: Vec<String> = found.concat().iter().map(ToString::to_string).collect();
     let [cluster, kafka, sentinels, redis] = lines.as_slice() else { panic!("{lines:#?}") };
-    assert!(cluster.starts_with("HOWK_KAFKA_CLUSTER_ARN (kafka.cluster_arn): "), "{cluster}");
-    assert!(kafka.starts_with("HOWK_KAFKA_CA_FILE (kafka.ca_file): /nowhere/kafka.pem cannot be read: "), "{kafka}");
+    assert!(cluster.starts_with("kafka.cluster_arn (HOWK_KAFKA_CLUSTER_ARN): "), "{cluster}");
+    assert!(kafka.starts_with("kafka.ca_file (HOWK_KAFKA_CA_FILE): /nowhere/kafka.pem cannot be read: "), "{kafka}");
     assert!(
-        sentinels.starts_with("HOWK_REDIS_SENTINEL_ADDRS (redis.sentinel_addrs): sentinels are not"),
+        sentinels.starts_with("redis.sentinel_addrs (HOWK_REDIS_SENTINEL_ADDRS): sentinels are not"),
         "{sentinels}"
     );
-    assert!(redis.starts_with("HOWK_REDIS_CA_FILE (redis.ca_file): /nowhere/redis.pem cannot be read: "), "{redis}");
+    assert!(redis.starts_with("redis.ca_file (HOWK_REDIS_CA_FILE): /nowhere/redis.pem cannot be read: "), "{redis}");
 }
 
 #[test]

@@ -201,7 +201,7 @@ async fn se_1_no_secret_is_written_logged_or_answered() {
     caller.ask_everything(&ids).await;
 
     let topics = servers.setup().topics();
-    let topics = [topics.pending, topics.slow, topics.results, topics.deadletter, topics.state, topics.scripts];
+    let topics = [topics.pending, topics.slow, topics.results, topics.deadletter, topics.state];
     let ours = traces::topics(&turn).into_iter().filter(|topic| topic.starts_with("secrets."));
     assert_eq!(ours.collect::<BTreeSet<_>>(), topics.iter().cloned().collect(), "no topic but those of topics.json");
     assert_eq!(traces::undocumented_keys(&turn), Vec::<String>::new());

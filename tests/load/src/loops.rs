@@ -95,7 +95,7 @@ fn producer(config: &KafkaConfig) -> anyhow::Result<FutureProducer> {
         .set("acks", "all")
         .set("enable.idempotence", "true")
         .set("partitioner", "murmur2_random")
-        .set("compression.type", compression.name())
+        .set("compression.type", compression)
         .set("linger.ms", (linger.as_secs_f64() * 1000.0).to_string())
         .set("batch.size", batch_bytes_max.to_string())
         .create();

@@ -223,7 +223,6 @@ impl Installation for Servers {
             ("HOWK_KAFKA_TOPICS_RESULTS", topics.results),
             ("HOWK_KAFKA_TOPICS_DEADLETTER", topics.deadletter),
             ("HOWK_KAFKA_TOPICS_STATE", topics.state),
-            ("HOWK_KAFKA_TOPICS_SCRIPTS", topics.scripts),
         ];
         let name = format!("howk-{process}-{}", self.lives.fetch_add(1, Ordering::Relaxed));
         let child = Command::new(&self.binary)

@@ -36,7 +36,7 @@ const PUBLIC: &str = "
     223.255.255.255 2606:4700::1111 2001:200::1 2001:4860:4860::8888 2a00::1 2003::1 3fff:1000::1 64:ff9b::8.8.8.8
     2620:fe::5efe:8.8.8.8";
 
-/// One parser for the check and for the request: what it makes of a spelling is what would be dialled.
+/// The check and the request use one parser, so that the address it reads from a spelling is the address that is dialled.
 const REFUSED_URLS: &str = "
     http://127.0.0.1/ http://127.1/ http://2130706433/ http://0x7f000001/ http://0x7f.1/ http://0177.0.0.1/
     http://017700000001/ http://127.0.0.1./ http://0/ http://0xa9fea9fe/ http://2852039166/
@@ -66,7 +66,7 @@ fn every_address_of_the_table() {
 }
 
 #[test]
-fn translated_private_addresses_are_judged_by_what_they_stand_for() {
+fn translated_private_addresses_are_judged_by_the_address_they_embed() {
     for address in ["64:ff9b::10.0.0.1", "64:ff9b::127.0.0.1", "64:ff9b::169.254.169.254"] {
         assert!(!check(&refusing(), address), "{address}");
     }
@@ -76,7 +76,7 @@ fn translated_private_addresses_are_judged_by_what_they_stand_for() {
 }
 
 #[test]
-fn own_networks_are_refused_whatever_they_are() {
+fn networks_on_the_denied_list_are_refused() {
     let denied = ["52.94.0.0/16", "2a05:d018::/36"].map(|net| net.parse().expect("a network")).to_vec();
     for private in [PrivateAddresses::Refused, PrivateAddresses::Allowed] {
         let policy = AddressPolicy { private, denied: denied.clone() };

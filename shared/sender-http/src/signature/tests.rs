@@ -66,9 +66,9 @@ fn rotating_secrets_sign_side_by_side_in_order() {
 
 #[test]
 fn each_family_can_be_switched_off() {
-    let signed = sign(&[WHSEC], Signatures { x_webhook: false, ..both() });
+    let signed = sign(&[WHSEC], Signatures::Standard);
     assert_eq!(signed, Signed { x_webhook: None, standard: Some(WHSEC_V1.to_owned()) });
-    let signed = sign(&[WHSEC, WHSK], Signatures { standard_webhooks: false, ..both() });
+    let signed = sign(&[WHSEC, WHSK], Signatures::Original);
     assert_eq!(signed, Signed { x_webhook: Some(format!("t={UNIX},v1={WHSEC_X}")), standard: None });
 }
 

@@ -55,23 +55,17 @@ impl<K: Kind> Kind for List<K> {
 pub(crate) struct Map<N, K> {
     name: N,
     kind: K,
-    entries_from: Option<&'static str>,
 }
 
 /// A map from any name to one kind.
 pub(crate) fn map<K: Kind>(kind: K) -> Map<Text, K> {
-    Map { name: text(Rule::ANY), kind, entries_from: None }
+    Map { name: text(Rule::ANY), kind }
 }
 
 impl<N, K> Map<N, K> {
-    /// Each variable with this prefix adds one entry, named by the rest of the variable's name.
-    pub(crate) fn entries_from(self, prefix: &'static str) -> Self {
-        Self { entries_from: Some(prefix), ..self }
-    }
-
     /// The kind of the names, which may also bring them into one form.
     pub(crate) fn named<M: Kind<Value = String>>(self, name: M) -> Map<M, K> {
-        Map { name, kind: self.kind, entries_from: self.entries_from }
+        Map { name, kind: self.kind }
     }
 }
 
@@ -110,10 +104,6 @@ impl<N: Kind<Value = String>, K: Kind> Kind for Map<N, K> {
 
     fn is_secret(&self) -> bool {
         self.kind.is_secret()
-    }
-
-    fn entries_from(&self) -> Option<&'static str> {
-        self.entries_from
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::variables;
-use crate::settings::load;
+use crate::load::load;
 use crate::sources::{Environment, ProcessEnvironment, Sources};
 
 fn write(path: &Path, port: u16) {
@@ -34,10 +34,10 @@ fn an_explicit_file_wins_over_howk_config_over_home() {
 fn a_file_that_was_named_must_exist_and_the_variables_are_still_checked() {
     let environment = variables(&[("HOWK_CONFIG", "/no/such/file.yaml"), ("HOWK_RETRY_JITTER", "7")]);
     let errors = load(Sources { file: None, environment: &environment }).expect_err("no file");
-    let lines: Vec<String> = errors.mistakes().iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = errors.errors().iter().map(ToString::to_string).collect();
     assert_eq!(lines.len(), 2, "{lines:#?}");
     assert!(lines[0].starts_with("/no/such/file.yaml: cannot be read: "), "{}", lines[0]);
-    assert_eq!((errors.mistakes()[1].place(), errors.code()), ("HOWK_RETRY_JITTER (retry.jitter)", "settings"));
+    assert_eq!((errors.errors()[1].place(), errors.code()), ("retry.jitter (HOWK_RETRY_JITTER)", "settings"));
 }
 
 #[test]

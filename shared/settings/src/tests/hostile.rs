@@ -1,4 +1,4 @@
-//! Files and values that nobody should write: a clear mistake, never a panic or a hang.
+//! Hostile files and values: a clear error, never a panic or a hang.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::{line, variables};
-use crate::settings::{Settings, load};
+use crate::load::load;
+use crate::settings::Settings;
 use crate::sources::Sources;
 
 fn file_of(bytes: &[u8]) -> (TempDir, PathBuf) {
@@ -24,7 +25,7 @@ fn load_bytes(bytes: &[u8]) -> Result<Settings, String> {
 
 fn refused(bytes: &[u8], expected: &str) {
     let text = load_bytes(bytes).expect_err(expected);
-    assert!(text.contains("config.yaml: ") && text.contains(expected), "{text}");
+    assert!(text.contains("config.yaml:") && text.contains(expected), "{text}");
     assert!(text.len() < 1_000, "{text}");
 }
 
@@ -39,11 +40,11 @@ fn empty_files_are_fine() {
 
 #[test]
 fn malformed_yaml_names_the_line() {
-    refused(b"api:\n  port: 1\n bad\n", "line 3");
+    refused(b"api:\n  port: 1\n bad\n", "config.yaml:3: is not valid YAML: ");
     refused(b"api: [1, 2\n", "line");
-    refused(b"api:\n\tport: 1\n", "line 2");
+    refused(b"api:\n\tport: 1\n", "config.yaml:2: is not valid YAML: ");
     refused(b"a: 1\n---\nb: 2\n", "more than one document");
-    refused(b"a: *nowhere\n", "line 1");
+    refused(b"a: *nowhere\n", "config.yaml:1: is not valid YAML: ");
     refused(b"api: !custom {port: 1}\n", "is not valid YAML");
     refused(b"api:\n  port: 1\n  port: 2\n", "the key \"port\" is given twice");
 }
@@ -57,7 +58,7 @@ fn a_list_or_a_text_at_the_top_is_refused() {
 
 #[test]
 fn bad_bytes_are_refused_with_their_line() {
-    refused(b"api:\n  port: 1\nredis:\n  addr: \xff\xfe\n", "is not UTF-8, from line 4 on");
+    refused(b"api:\n  port: 1\nredis:\n  addr: \xff\xfe\n", "config.yaml:4: is not UTF-8 from here on");
     refused(b"\x00\x01\x02", "is not valid YAML");
 }
 
@@ -95,7 +96,7 @@ fn yaml_aliases_of_reasonable_size_work() {
 }
 
 #[test]
-fn wrong_types_are_mistakes_for_every_key() {
+fn a_wrong_type_is_an_error_of_its_key() {
     let values =
         ["[[1]]", "{a: {b: 1}}", "1e99", "-1", ".nan", ".inf", "99999999999999999999999999", "true", "\"\\u0000\""];
     for key in Settings::default().effective() {
@@ -103,7 +104,7 @@ fn wrong_types_are_mistakes_for_every_key() {
             let yaml = key.key.split('.').rev().fold(value.to_owned(), |inner, part| format!("{{{part}: {inner}}}"));
             let lines = super::lines(&yaml, &[]);
             assert!(lines.len() <= 2, "{yaml}: {lines:#?}");
-            assert!(lines.iter().all(|line| line.starts_with("HOWK_") && line.len() < 400), "{lines:#?}");
+            assert!(lines.iter().all(|line| line.starts_with("config.yaml:1 ") && line.len() < 400), "{lines:#?}");
         }
         let name = crate::key::variable(key.key);
         for text in ["\u{0}", "1e99", "-1", "[", "{", "{\"a\":", "💥", "[[[[", "{\"a\":{\"a\":{}}}"] {

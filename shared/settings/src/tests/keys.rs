@@ -37,7 +37,6 @@ kafka.topics.pending t.pending
 kafka.topics.slow t.slow
 kafka.topics.results t.results
 kafka.topics.deadletter t.deadletter
-kafka.topics.scripts t.scripts
 kafka.topics.state t.state
 kafka.consumer_group other
 kafka.consumer_fetch_min_bytes 2
@@ -56,8 +55,6 @@ redis.db 3
 redis.tls true
 redis.ca_file /etc/redis/ca.pem
 redis.cluster true
-redis.pool_size 20
-redis.min_idle_conns 5
 redis.iam_cache howk-cache
 redis.iam_serverless true
 redis.sentinel_addrs ["s:26379"]
@@ -70,14 +67,11 @@ delivery.fast_timeout 3s
 delivery.concurrency 128
 delivery.allow_private_addresses true
 delivery.max_idle_conns 50
-delivery.max_conns_per_host 20
 delivery.idle_conn_timeout 1m
 delivery.tls_handshake_timeout 4s
 delivery.user_agent acme (ops@acme.example)
 delivery.signatures standard
 delivery.dump_requests true
-dlq.redact_headers ["X-Secret"]
-dlq.disable_redaction true
 dlq.include_response_body false
 retry.base_delay 20s
 retry.max_delay 1h
@@ -88,7 +82,6 @@ retry.cohorts 4
 circuit_breaker.failure_threshold 9
 circuit_breaker.failure_window 2m
 circuit_breaker.recovery_timeout 10m
-circuit_breaker.probe_interval 30s
 circuit_breaker.success_threshold 3
 circuit_breaker.on_store_failure open
 scheduler.poll_interval 500ms
@@ -100,26 +93,10 @@ ttl.status_ttl 2d
 ttl.stats_ttl 3d
 ttl.idempotency_ttl 2d
 ttl.retry_data_ttl 14d
-lua.enabled true
-lua.timeout 100ms
-lua.memory_limit_mb 20
-lua.allowed_hosts ["api.acme.example"]
-lua.allow_hosts_by_namespace {"acme":["api.acme.example"]}
-lua.crypto_keys {"MAIN":"PEM"}
-lua.kv_ttl_default 1h
-lua.http_timeout 2s
-lua.http_cache_enabled false
-lua.http_cache_ttl 1m
 concurrency.max_inflight_per_endpoint 10
-concurrency.inflight_ttl 5m
 concurrency.slow_lane_rate 5
 concurrency.max_inflight_per_domain 100
 concurrency.domain_overrides {"a.com":5}
-transformer.enabled true
-transformer.script_dirs ["/scripts"]
-transformer.passwd_dirs ["/passwords"]
-transformer.timeout 1s
-transformer.memory_limit_mb 10
 metrics.enabled true
 metrics.port 9191
 endpoints {"*.acme.example":{"health_url":"https://api.acme.example/health"}}
@@ -160,7 +137,6 @@ fn companions(key: &str) -> &'static [(&'static str, &'static str)] {
         "redis.username" => &[("HOWK_REDIS_PASSWORD", "p")],
         "redis.sentinel_addrs" => &[("HOWK_REDIS_SENTINEL_MASTER_NAME", "main")],
         "redis.sentinel_master_name" => &[("HOWK_REDIS_SENTINEL_ADDRS", "s:1")],
-        "transformer.enabled" => &[("HOWK_TRANSFORMER_SCRIPT_DIRS", "/scripts")],
         _ => &[],
     }
 }
@@ -170,7 +146,6 @@ fn masked(key: &str, text: &str) -> String {
     match key {
         "kafka.password" | "redis.password" | "secrets.key" => "[REDACTED]".to_owned(),
         "secrets.previous_keys" => r#"["[REDACTED]"]"#.to_owned(),
-        "lua.crypto_keys" => text.replace("PEM", "[REDACTED]"),
         "api.keys" => text.replace(HASH, "[REDACTED]"),
         _ => text.to_owned(),
     }
@@ -239,7 +214,7 @@ fn the_defaults_break_no_rule_and_can_be_set_again() {
     let pairs: Vec<(&str, &str)> = shown.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let again = read("", &pairs).expect("the defaults, written out");
     let plain = read("", &[]).expect("the defaults");
-    assert_eq!((&again.retry, &again.kafka, &again.lua), (&plain.retry, &plain.kafka, &plain.lua));
+    assert_eq!((&again.retry, &again.kafka), (&plain.retry, &plain.kafka));
     let values = |settings: &Settings| settings.effective().into_iter().map(|key| key.value).collect::<Vec<_>>();
     assert_eq!(values(&again), values(&plain));
 }
@@ -284,7 +259,7 @@ fn w2_max_attempts_is_read_and_bounded() {
     for text in ["0", "101", "-1", "20.5", "1e99"] {
         let line = super::line("", &[("HOWK_RETRY_MAX_ATTEMPTS", text)]);
         let expected = "is not a whole number between 1 and 100";
-        assert_eq!(line, format!("HOWK_RETRY_MAX_ATTEMPTS (retry.max_attempts): {text} {expected}"));
+        assert_eq!(line, format!("retry.max_attempts (HOWK_RETRY_MAX_ATTEMPTS): {text} {expected}"));
     }
 }
 
@@ -292,7 +267,7 @@ fn w2_max_attempts_is_read_and_bounded() {
 fn x3_the_payload_of_a_retry_is_kept_for_seven_days_and_never_for_zero() {
     assert_eq!(Settings::default().ttl.retry_data_ttl, Duration::from_hours(168));
     let line = super::line("", &[("HOWK_TTL_RETRY_DATA_TTL", "0")]);
-    assert_eq!(line, "HOWK_TTL_RETRY_DATA_TTL (ttl.retry_data_ttl): 0 is not between 1m and 365d");
+    assert_eq!(line, "ttl.retry_data_ttl (HOWK_TTL_RETRY_DATA_TTL): 0 is not between 1m and 365d");
     let line = super::line("ttl:\n  circuit_state_ttl: 5m\n", &[]);
     assert!(line.contains("ttl.circuit_state_ttl") && line.contains("an open circuit is forgotten"), "{line}");
     let line = super::line("ttl:\n  retry_data_ttl: 1h\n", &[]);
@@ -309,10 +284,16 @@ fn the_reference_lists_every_key() {
     assert!(
         table.contains("| `retry.base_delay` | `HOWK_RETRY_BASE_DELAY` | `10s` | a duration between 1ms and 1d |")
     );
-    assert!(table.contains("`HOWK_LUA_CRYPTO_<NAME>`"));
-    assert_eq!(table.lines().count(), Settings::default().effective().len() + 2);
-    let columns = |row: &str| row.replace("\\|", "").matches('|').count();
-    assert!(table.lines().all(|row| columns(row) == 6), "{table}");
+    assert!(table.contains("| `lua.crypto_keys` | `HOWK_LUA_CRYPTO_KEYS`, `HOWK_LUA_CRYPTO_<NAME>` | scripts"));
+    let (settings, ignored) = table.split_once("\n## Ignored keys\n").expect("two tables");
+    let rows = |table: &str, columns: usize| {
+        let rows: Vec<_> =
+            table.lines().filter(|line| line.starts_with("| `")).map(|row| row.replace("\\|", "")).collect();
+        assert!(rows.iter().all(|row| row.matches('|').count() == columns + 1), "{rows:#?}");
+        rows.len()
+    };
+    assert_eq!(rows(settings, 5), Settings::default().effective().len());
+    assert_eq!(rows(ignored, 3), crate::ignored::IGNORED.len());
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl Ground {
 
     fn variables(&self) -> BTreeMap<String, String> {
         let KafkaConfig { brokers, group, topics, .. } = self.services.kafka();
-        let TopicNames { pending, slow, results, deadletter, state, scripts } = topics;
+        let TopicNames { pending, slow, results, deadletter, state } = topics;
         let pairs = [
             ("HOWK_KAFKA_BROKERS", brokers.join(",")),
             ("HOWK_KAFKA_CONSUMER_GROUP", group.name),
@@ -132,7 +132,6 @@ impl Ground {
             ("HOWK_KAFKA_TOPICS_RESULTS", results),
             ("HOWK_KAFKA_TOPICS_DEADLETTER", deadletter),
             ("HOWK_KAFKA_TOPICS_STATE", state),
-            ("HOWK_KAFKA_TOPICS_SCRIPTS", scripts),
             ("HOWK_KAFKA_PER_KEY_PARALLELISM", "1000".to_owned()),
             ("HOWK_REDIS_ADDR", self.services.redis.clone()),
             ("HOWK_REDIS_CLUSTER", "true".to_owned()),

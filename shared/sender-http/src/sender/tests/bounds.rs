@@ -60,7 +60,7 @@ async fn p20_the_deadline_covers_the_body_and_the_status_counts() {
 }
 
 #[tokio::test]
-async fn a_slow_body_holds_nobody_up_to_the_deadline() {
+async fn a_slow_body_does_not_hold_an_attempt_until_its_deadline() {
     let receiver = Receiver::start(Reply::Trickle(OK_HEAD.to_vec())).await;
     let sender = local_sender();
     let outcome = send_within(&sender, webhook(&receiver.url(), b"{}"), Duration::from_mins(1));

@@ -63,7 +63,7 @@ async fn literal_addresses_are_refused_before_anything_is_dialled() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_inside_is_refused_and_its_address_not_told() {
+async fn a_name_with_a_private_address_is_refused_and_the_address_is_not_shown() {
     let receiver = Receiver::answering("200 OK", "").await;
     let url = format!("http://hooks.example:{}/", receiver.port);
     for address in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "fd00:ec2::254"] {
@@ -117,7 +117,7 @@ async fn a_lookup_has_its_own_bound_and_the_total_deadline_covers_it() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_tells_no_secret() {
+async fn a_refused_connection_shows_no_secret() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     drop(listener);
@@ -129,7 +129,7 @@ async fn a_refused_connection_tells_no_secret() {
 }
 
 #[tokio::test]
-async fn what_is_sealed_with_a_lost_key_is_not_sent_and_may_be_retried() {
+async fn a_secret_sealed_with_a_lost_key_is_not_sent_and_may_be_retried() {
     let receiver = Receiver::answering("200 OK", "").await;
     let key = Secret::new("another deployment's key");
     let vault = XChaChaVault::new(&key, &[], Arc::new(SystemRandom)).expect("a vault");
@@ -145,7 +145,7 @@ async fn what_is_sealed_with_a_lost_key_is_not_sent_and_may_be_retried() {
 }
 
 #[tokio::test]
-async fn what_was_sealed_and_is_damaged_is_not_sent_and_never_will_be() {
+async fn a_damaged_seal_is_not_sent_and_not_retried() {
     let receiver = Receiver::answering("200 OK", "").await;
     let mut webhook = webhook(&receiver.url(), b"{}");
     webhook.signing_secrets = vec![domain::Sealed::new("no seal")];
@@ -182,7 +182,7 @@ async fn plain_text(greeting: &'static [u8]) -> (JoinSet<()>, u16) {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_said_and_not_sent() {
+async fn a_request_that_cannot_be_sent_names_the_reason_and_is_not_sent() {
     let receiver = Receiver::answering("200 OK", "").await;
     let sender = local_sender();
     for (name, value) in [

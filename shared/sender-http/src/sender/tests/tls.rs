@@ -55,7 +55,7 @@ async fn tls_failure(sender: &HttpSender, url: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_gets_no_request() {
+async fn a_certificate_of_an_unknown_authority_gets_no_request() {
     let (receiver, _) = receiver().await;
     let detail = tls_failure(&local_sender(), &format!("https://127.0.0.1:{}/?s3cret", receiver.port)).await;
     assert_eq!(detail, "could not secure the connection: invalid peer certificate: UnknownIssuer");

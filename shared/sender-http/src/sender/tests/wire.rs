@@ -1,11 +1,11 @@
 //! What receivers get, byte for byte.
 
-use domain::{Answer, Outcome, PayloadKind, TraceParent};
+use domain::{Answer, Outcome, PayloadKind, Signatures, TraceParent};
 
+use crate::HttpSender;
 use crate::test_receiver::{
     ID, Received, Receiver, header, local_config, local_sender, sealed, send, vault, webhook,
 };
-use crate::{HttpSender, Signatures};
 
 async fn received(headers: &[(&str, &str)]) -> Received {
     let receiver = Receiver::answering("200 OK", "").await;
@@ -166,8 +166,7 @@ async fn unsigned_webhooks_carry_no_signature() {
 #[tokio::test]
 async fn a_header_family_is_switched_as_a_whole() {
     let receiver = Receiver::answering("200 OK", "").await;
-    for (x_webhook, standard_webhooks) in [(true, false), (false, true)] {
-        let signatures = Signatures { x_webhook, standard_webhooks };
+    for signatures in [Signatures::Original, Signatures::Standard] {
         let config = crate::SenderConfig { signatures, ..local_config() };
         let mut webhook = webhook(&receiver.url(), b"{}");
         webhook.signing_secrets = vec![sealed("s3cret")];

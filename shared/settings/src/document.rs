@@ -1,7 +1,7 @@
 //! Finds and reads the one settings file.
 //!
-//! Called by [`crate::load`]. It reads at most [`FILE_BYTES_MAX`] and never merges two files. What the keys
-//! in the file mean is the reader's matter.
+//! Called by `load`. It reads at most [`FILE_BYTES_MAX`] and never merges two files. What the keys in the file mean is
+//! the reader's matter.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,21 +10,56 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::mistake::ValidationError;
+use crate::validation_error::ValidationError;
 use crate::yaml;
 
-/// The largest file that is read, in bytes; a larger one is a mistake.
+/// The largest file that is read, in bytes; a larger one is an error. Settings of every tenant fit in a small part of it.
 const FILE_BYTES_MAX: usize = 1_048_576;
 
 /// What was found in the place of the file.
-#[derive(Debug)]
 pub(crate) enum Found {
     /// No file at all: everything comes from variables and defaults.
     Nothing,
-    /// The tree of the file: an object, or null for an empty file.
-    Tree(PathBuf, Value),
+    /// A file that can be read.
+    Document(Document),
     /// A file that must be corrected first.
     Broken(ValidationError),
+}
+
+/// The file. It has no debug text: it may hold secrets.
+pub(crate) struct Document {
+    /// Where it was found.
+    pub(crate) path: PathBuf,
+    /// What it holds: an object, or null for an empty file.
+    pub(crate) tree: Value,
+    text: String,
+}
+
+impl Document {
+    /// The document of a text.
+    ///
+    /// # Errors
+    /// Where and why the text is not acceptable.
+    pub(crate) fn parse(path: PathBuf, text: String) -> Result<Self, ValidationError> {
+        match yaml::parse(&text) {
+            Ok(tree @ (Value::Object(_) | Value::Null)) => Ok(Self { path, tree, text }),
+            Ok(_) => {
+                let problem = "must hold sections such as \"api:\" at the top, not a list or a text";
+                Err(ValidationError::new(format!("{}:1", path.display()), problem))
+            }
+            Err(error) => {
+                let line = error.location().map(|location| format!(":{}", location.line())).unwrap_or_default();
+                let place = format!("{}{line}", path.display());
+                Err(ValidationError::new(place, format!("is not valid YAML: {error}")))
+            }
+        }
+    }
+
+    /// Where a key stands: `config.yaml:12`.
+    pub(crate) fn line_of(&self, path: &[&str]) -> String {
+        let line = yaml::line_of(&self.text, path).map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{}{line}", self.path.display())
+    }
 }
 
 /// Reads the file that `explicit`, `HOWK_CONFIG` or the search order names.
@@ -68,18 +103,13 @@ fn parsed(path: PathBuf, bytes: Vec<u8>) -> Found {
     if bytes.len() > FILE_BYTES_MAX {
         return broken(&path, &format!("is larger than {FILE_BYTES_MAX} bytes"));
     }
-    let text = match String::from_utf8(bytes) {
-        Ok(text) => text,
+    match String::from_utf8(bytes) {
+        Ok(text) => Document::parse(path, text).map_or_else(Found::Broken, Found::Document),
         Err(error) => {
             let valid = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
             let line = valid.filter(|byte| **byte == b'\n').count() + 1;
-            return broken(&path, &format!("is not UTF-8, from line {line} on"));
+            Found::Broken(ValidationError::new(format!("{}:{line}", path.display()), "is not UTF-8 from here on"))
         }
-    };
-    match yaml::parse(&text) {
-        Ok(tree @ (Value::Object(_) | Value::Null)) => Found::Tree(path, tree),
-        Ok(_) => broken(&path, "must hold sections such as \"api:\" at the top (line 1), not a list or a text"),
-        Err(error) => broken(&path, &format!("is not valid YAML: {error}")),
     }
 }
 
