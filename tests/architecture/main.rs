@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot read the workspace fails")]
 
 mod arrows;
+mod circles;
 mod detached;
 mod files;
 mod settings_page;

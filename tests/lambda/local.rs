@@ -6,9 +6,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 
+use howk_local::control::StackState;
 use howk_local::invoker::http_client;
 use howk_local::lambda::{EnvironmentState, Phase};
-use howk_local::stack::StackState;
 use log_kafka::{KafkaConfig, create_topics, delete_topics};
 use parking_lot::Mutex;
 use reqwest::{Client, StatusCode};

@@ -2,6 +2,8 @@
 //!
 //! It stands beside the Invoke API. localstack/README.md lists its routes.
 
+mod state;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,10 +14,10 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+pub use self::state::StackState;
 use crate::event_source::SourceControl;
 use crate::lambda::{FunctionState, Lambda};
 use crate::schedule::ScheduleControl;
-use crate::stack::StackState;
 
 /// Everything that can be looked at and changed.
 #[derive(Debug)]

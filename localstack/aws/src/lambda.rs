@@ -10,6 +10,7 @@ mod function;
 mod invocation;
 mod invoke_api;
 mod later;
+mod order;
 mod output;
 mod pool;
 mod runtime_api;
@@ -23,7 +24,8 @@ pub use function::Program;
 pub use invocation::Invocation;
 pub use invoke_api::{ASYNC_BYTES_MAX, SYNC_BYTES_MAX, router};
 pub use output::{Line, Output};
-pub use service::{ConcurrencyLimits, Lambda, LambdaConfig};
+pub use pool::ConcurrencyLimits;
+pub use service::{Lambda, LambdaConfig};
 pub use state::{EnvironmentState, FunctionState, Phase};
 
 /// The account that everything here belongs to.

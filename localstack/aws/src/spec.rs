@@ -7,13 +7,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 mod event_source;
+mod milliseconds;
 mod schedule;
 
 pub use event_source::{EventSourceSpec, PartialResponse, RetryPolicy, StartingPosition, Tombstones};
 pub use schedule::ScheduleSpec;
+
+use milliseconds::ms;
 
 /// What runs.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -141,16 +144,6 @@ const fn retries() -> u32 {
 
 const fn event_age() -> Duration {
     Duration::from_hours(6)
-}
-
-/// Whole milliseconds.
-fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    u64::deserialize(deserializer).map(Duration::from_millis)
-}
-
-/// Whole milliseconds, or null for without end.
-fn ms_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    Option::<u64>::deserialize(deserializer).map(|span| span.map(Duration::from_millis))
 }
 
 #[cfg(test)]

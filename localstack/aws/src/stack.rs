@@ -2,8 +2,6 @@
 //!
 //! Tests start one in their own process, with functions, topics and a group of their own.
 
-mod state;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -21,8 +19,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-pub use self::state::StackState;
-use crate::control::{self, Controls};
+use crate::control::{self, Controls, StackState};
 use crate::event_source::{EventSource, SourceConfig, SourceControl};
 use crate::front::{self, Front};
 use crate::invoker::{Invoker, http_client};

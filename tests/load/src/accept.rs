@@ -8,26 +8,26 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use domain::Topic;
-use howk_dev::system::System;
 use howk_dev::telemetry::RenderMetrics;
 
 use crate::accept::bare::router as bare_router;
+use crate::accept::round::{Ground, Round, Rounds};
 use crate::accept::served::Served;
-use crate::accept::told::tell;
 use crate::child::Generator;
 use crate::cli::{AcceptOptions, GeneratorOptions, On};
 use crate::generator::{self, Generated};
 use crate::howk;
 use crate::loops::Records;
-use crate::measure::{Meter, Percentiles, Sample};
+use crate::measure::Meter;
 use crate::progress;
 use crate::report::Report;
 use crate::servers::ServerCpu;
-use crate::services::{Clients, Services, Traffic};
+use crate::services::Services;
 
 mod bare;
+mod round;
 mod served;
-mod told;
+mod table;
 
 /// Webhooks of a batch: the most that a request may carry.
 const BATCH: u32 = 100;
@@ -42,7 +42,7 @@ pub(crate) async fn run(options: &AcceptOptions) -> anyhow::Result<Report> {
         "{} webhooks of {} bytes, {} connections, {} tenants, {} rounds of each side in turns, medians",
         options.count, options.shape.payload_bytes, options.concurrency, options.shape.tenants, options.rounds
     );
-    let mut report = Report::new("accept", about, &told::HEADER);
+    let mut report = Report::new("accept", about, &table::HEADER);
     let services = Services::open(&options.services).await?;
     let measured = measure(options, services.as_ref(), (&metrics, &mut report)).await;
     if let Some(services) = services {
@@ -61,7 +61,7 @@ async fn measure(
     for ground in grounds.into_iter().flatten() {
         for (batch, how) in [(1, "single"), (BATCH, "batches of 100")] {
             let run = Run { options, ground: &ground, batch, metrics };
-            tell(report, &ground, (how, &run.rounds().await?));
+            table::add(report, &ground, (how, &run.rounds().await?));
         }
     }
     Ok(())
@@ -72,26 +72,6 @@ async fn ground(options: &AcceptOptions, services: Option<&Services>) -> anyhow:
     let clients = services.connect().await?;
     let system = howk::system_on(&howk::settings(options.concurrency), clients.backend.clone()).await?;
     Ok(Some(Ground::Services(Box::new((services.clone(), clients, system)))))
-}
-
-/// What howk stands on.
-enum Ground {
-    Memory,
-    Services(Box<(Services, Clients, System)>),
-}
-
-/// What one round of one side took.
-struct Round {
-    sample: Sample,
-    latency: Percentiles,
-    servers: ServerCpu,
-    traffic: Option<Traffic>,
-}
-
-#[derive(Default)]
-struct Rounds {
-    howk: Vec<Round>,
-    bare: Vec<Round>,
 }
 
 struct Run<'a> {

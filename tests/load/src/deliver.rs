@@ -10,44 +10,30 @@ use crate::child::Receiver;
 use crate::cli::{DeliverOptions, Note, On, Sides, Signing};
 use crate::deliver::bare::Bare;
 use crate::deliver::lane::FastLane;
-use crate::deliver::told::tell;
-use crate::measure::Sample;
+use crate::deliver::round::{IN_MEMORY, ON_SERVICES, Rounds};
 use crate::progress;
 use crate::report::Report;
-use crate::servers::ServerCpu;
-use crate::services::{Services, Traffic};
+use crate::services::Services;
 
 mod bare;
 mod lane;
-mod told;
+mod round;
+mod table;
 
 const SECRET: &str = "whsec_aG93ay1sb2FkLW1lYXN1cmVzLXdpdGgtdGhpcw==";
 
-/// What one round of one side took.
-#[derive(Debug, Clone, Copy)]
-struct Round {
-    sample: Sample,
-    servers: ServerCpu,
-    traffic: Option<Traffic>,
-}
-
-/// Who takes turns. The bare loops stand beside howk in memory and beside howk on the services.
+/// One side of the comparison. Each bare loop is compared with howk in memory or with howk on the services.
 enum Side {
     Howk(Box<FastLane>),
     Bare(Bare),
 }
 
-/// A side and its rounds.
+/// A side, and what its rounds took.
 struct Turn {
-    name: &'static str,
-    /// The side that its ratio is to.
-    against: Option<&'static str>,
     side: Side,
-    rounds: Vec<Round>,
+    rounds: Rounds,
 }
 
-const IN_MEMORY: &str = "howk in memory";
-const ON_SERVICES: &str = "howk on Kafka and Redis";
 const POST: &str = "bare: POST";
 const POST_AND_SCRIPTS: &str = "bare: POST, 2 x 2 scripts";
 const EVERYTHING: &str = "bare: POST, 2 x 2 scripts, send";
@@ -67,7 +53,7 @@ pub(crate) async fn run(options: &DeliverOptions) -> anyhow::Result<Report> {
         options.shape.tenants,
         options.rounds
     );
-    let mut report = Report::new("deliver", about, &told::HEADER);
+    let mut report = Report::new("deliver", about, &table::HEADER);
     let secrets: &[Option<&str>] = match options.signing {
         Signing::Off => &[None],
         Signing::On => &[Some(SECRET)],
@@ -77,7 +63,8 @@ pub(crate) async fn run(options: &DeliverOptions) -> anyhow::Result<Report> {
     let measured = async {
         for secret in secrets {
             let turns = measure(options, services.as_ref(), *secret).await?;
-            tell(&mut report, if secret.is_some() { "signed" } else { "unsigned" }, &turns);
+            let rounds: Vec<_> = turns.into_iter().map(|turn| turn.rounds).collect();
+            table::add(&mut report, if secret.is_some() { "signed" } else { "unsigned" }, &rounds);
         }
         anyhow::Ok(())
     };
@@ -107,7 +94,7 @@ async fn measure(
                 Side::Bare(bare) => bare.round(options.count).await?,
             };
             delivered = check(&receiver, delivered, options.count).await?;
-            turn.rounds.extend((round > 0).then_some(measured));
+            turn.rounds.each.extend((round > 0).then_some(measured));
         }
         bar.set_position(u64::from(round));
     }
@@ -123,7 +110,7 @@ async fn turns(
 ) -> anyhow::Result<Vec<Turn>> {
     let (howk, bare) = (options.sides != Sides::Bare, options.sides != Sides::Howk);
     let mut turns = Vec::new();
-    let mut add = |name, against, side| turns.push(Turn { name, against, side, rounds: Vec::new() });
+    let mut add = |name, against, side| turns.push(Turn { side, rounds: Rounds { name, against, each: Vec::new() } });
     let on = options.services.on;
     if howk && on != On::Services {
         add(IN_MEMORY, Some(POST), Side::Howk(Box::new(FastLane::in_memory(options, urls, secret).await?)));

@@ -1,6 +1,7 @@
 //! The Kafka client of a poller, and the one that takes its place.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use log_kafka::Brokers;
@@ -13,8 +14,10 @@ use rdkafka::{ClientConfig, ClientContext, Statistics};
 use super::config::SourceConfig;
 use super::control::Watched;
 
-/// How often the client tells how it is.
-const TOLD_EVERY_MS: &str = "1000";
+/// How long one query to the cluster may take.
+pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the client reports its statistics, which say where each partition ends.
+const STATISTICS_EVERY_MS: &str = "1000";
 
 pub(super) type Client = BaseConsumer<Reports>;
 
@@ -102,7 +105,7 @@ fn build(config: &SourceConfig, watched: &Arc<Watched>) -> anyhow::Result<Arc<Cl
         .set("coordinator.query.interval.ms", "1000")
         .set("session.timeout.ms", "6000")
         .set("queued.max.messages.kbytes", "32768")
-        .set("statistics.interval.ms", TOLD_EVERY_MS)
+        .set("statistics.interval.ms", STATISTICS_EVERY_MS)
         .create_with_context(context)
         .context("the event source's Kafka client was not built")?;
     Ok(Arc::new(client))

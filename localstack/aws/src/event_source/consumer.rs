@@ -11,13 +11,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::batch::EventRecord;
-use super::client::Present;
+use super::client::{Present, QUERY_TIMEOUT};
 use super::config::SourceConfig;
 use super::control::Watched;
 use super::reading::Reading;
-
-/// How long a question to the cluster may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What one poller has of Kafka.
 pub(super) struct Reader {
@@ -35,7 +32,7 @@ impl Reader {
         let client = self.present.client();
         // Takes out what the client reports while it only asks.
         drop(client.poll(Duration::ZERO));
-        let known = match client.fetch_metadata(Some(topic), PATIENCE) {
+        let known = match client.fetch_metadata(Some(topic), QUERY_TIMEOUT) {
             Ok(known) => known,
             Err(error) => {
                 self.present.replace(|_| Ok(()))?;

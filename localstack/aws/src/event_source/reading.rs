@@ -13,8 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::batch::EventRecord;
-use super::client::{Client, Present};
-use super::consumer::PATIENCE;
+use super::client::{Client, Present, QUERY_TIMEOUT};
 use super::event;
 use super::room::{self, Room};
 use crate::spec::StartingPosition;
@@ -72,7 +71,7 @@ impl Reading {
             asked.add_partition(self.topic(), *partition);
         }
         let mut next = BTreeMap::new();
-        for found in self.client.committed_offsets(asked, PATIENCE)?.elements() {
+        for found in self.client.committed_offsets(asked, QUERY_TIMEOUT)?.elements() {
             let offset = if let Offset::Offset(offset) = found.offset() {
                 offset
             } else {
@@ -90,7 +89,7 @@ impl Reading {
     }
 
     fn starting_offset(&self, partition: i32) -> anyhow::Result<i64> {
-        let (oldest, next) = self.client.fetch_watermarks(self.topic(), partition, PATIENCE)?;
+        let (oldest, next) = self.client.fetch_watermarks(self.topic(), partition, QUERY_TIMEOUT)?;
         Ok(match self.present.config.spec.starting_position {
             StartingPosition::TrimHorizon => oldest,
             StartingPosition::Latest => next,

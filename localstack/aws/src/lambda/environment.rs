@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::answer::Answer;
 use super::function_arn;
 use super::invocation::Invocation;
+use super::order::Order;
 use super::pool::Shared;
 use super::runtime_api::{Handover, Heard};
 use super::signal::Group;
@@ -26,21 +27,6 @@ use super::state::{EnvironmentState, Phase, ms};
 const INIT_MAX: Duration = Duration::from_secs(10);
 /// How long a function with an internal extension has after SIGTERM.
 const SHUTDOWN_MAX: Duration = Duration::from_millis(500);
-
-/// What an environment is told to do.
-#[derive(Debug)]
-pub(super) enum Order {
-    /// Run this. The environment is claimed, so no second one comes before the first has ended.
-    Invoke(Arc<Invocation>, oneshot::Sender<Answer>),
-    /// Stop the process where it is.
-    Freeze,
-    /// Let it go on.
-    Thaw,
-    /// End it at once.
-    Kill,
-    /// End it in good order, when its invocation has ended.
-    Retire,
-}
 
 /// Why an environment ends.
 enum End {

@@ -12,12 +12,20 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::answer::Refused;
-use super::environment::Order;
 use super::function::Program;
+use super::order::Order;
 use super::output::Output;
-use super::service::ConcurrencyLimits;
 use super::state::{Counters, EnvironmentState, FunctionState, ms};
 use crate::spec::FunctionSpec;
+
+/// What may be changed about a function while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConcurrencyLimits {
+    /// How many invocations may run at once.
+    pub reserved: Option<usize>,
+    /// How long one may take.
+    pub timeout: Duration,
+}
 
 /// What environments and invocations share.
 pub(super) struct Shared {

@@ -11,11 +11,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::answer::{Answer, Refused};
-use super::environment::Order;
 use super::function::Program;
 use super::invocation::Invocation;
+use super::order::Order;
 use super::output::Output;
-use super::pool::{Claimed, Pool, Shared};
+use super::pool::{Claimed, ConcurrencyLimits, Pool, Shared};
 use super::state::{EnvironmentState, FunctionState, Phase};
 
 /// How long an invocation that is under way may take at shutdown before its process is killed.
@@ -53,15 +53,6 @@ impl std::fmt::Debug for Lambda {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Lambda").field("functions", &self.shared.programs.keys()).finish_non_exhaustive()
     }
-}
-
-/// What may be changed about a function while it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConcurrencyLimits {
-    /// How many invocations may run at once.
-    pub reserved: Option<usize>,
-    /// How long one may take.
-    pub timeout: Duration,
 }
 
 impl Lambda {

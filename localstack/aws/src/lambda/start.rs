@@ -9,7 +9,8 @@ use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
 
 use super::answer::Refused;
-use super::environment::{Environment, Life, Order};
+use super::environment::{Environment, Life};
+use super::order::Order;
 use super::pool::{Entry, Place, Shared};
 use super::runtime_api;
 use super::signal::Group;

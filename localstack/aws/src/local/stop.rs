@@ -7,8 +7,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::services;
+use crate::control::StackState;
 use crate::invoker::http_client;
-use crate::stack::StackState;
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Attempts to see that a stack has ended, [`LOOK_EVERY`] apart.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{ms, ms_or_none};
+use super::milliseconds::{ms, ms_or_none};
 
 /// An event source mapping of Kafka.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ms;
+use super::milliseconds::ms;
 
 /// A schedule of EventBridge Scheduler, by a rate.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

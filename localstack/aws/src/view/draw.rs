@@ -7,8 +7,8 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Table};
 
 use super::howk::HowkState;
+use crate::control::StackState;
 use crate::lambda::{EnvironmentState, FunctionState, Phase};
-use crate::stack::StackState;
 
 /// What is drawn.
 #[derive(Debug, Clone, Default)]

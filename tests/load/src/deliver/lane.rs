@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DeliverOptions;
-use crate::deliver::Round;
+use crate::deliver::round::Round;
 use crate::howk::{self, Webhooks};
 use crate::measure::Meter;
 use crate::servers::ServerCpu;

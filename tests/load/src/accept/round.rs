@@ -1,0 +1,27 @@
+//! What a round of `accept` runs on, and what it took.
+
+use howk_dev::system::System;
+
+use crate::measure::{Percentiles, Sample};
+use crate::servers::ServerCpu;
+use crate::services::{Clients, Services, Traffic};
+
+/// What howk stands on.
+pub(super) enum Ground {
+    Memory,
+    Services(Box<(Services, Clients, System)>),
+}
+
+/// What one round of one side took.
+pub(super) struct Round {
+    pub(super) sample: Sample,
+    pub(super) latency: Percentiles,
+    pub(super) servers: ServerCpu,
+    pub(super) traffic: Option<Traffic>,
+}
+
+#[derive(Default)]
+pub(super) struct Rounds {
+    pub(super) howk: Vec<Round>,
+    pub(super) bare: Vec<Round>,
+}
