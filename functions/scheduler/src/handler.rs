@@ -6,7 +6,7 @@ use serde::Serialize;
 use wire::lambda::Scheduled;
 
 /// Runs the scheduler for one invocation.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ScheduleHandler {
     /// What is run.
     pub scheduler: Scheduler,

@@ -20,7 +20,6 @@ use crate::lambda::{FunctionState, Lambda};
 use crate::schedule::ScheduleControl;
 
 /// Everything that can be looked at and changed.
-#[derive(Debug)]
 pub struct Controls {
     /// The functions.
     pub lambda: Lambda,

@@ -6,7 +6,6 @@
 mod answer;
 mod event;
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,12 +39,6 @@ pub struct Front {
     pub clock: Arc<dyn Clock>,
     /// Chance.
     pub random: Arc<dyn Random>,
-}
-
-impl fmt::Debug for Front {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Front").field("function", &self.function).finish_non_exhaustive()
-    }
 }
 
 /// The routes: all there are.

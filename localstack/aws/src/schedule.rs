@@ -2,7 +2,6 @@
 
 mod payload;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,12 +31,6 @@ pub struct ScheduleConfig {
     pub clock: Arc<dyn Clock>,
     /// Chance.
     pub random: Arc<dyn Random>,
-}
-
-impl fmt::Debug for ScheduleConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ScheduleConfig").field("spec", &self.spec).finish_non_exhaustive()
-    }
 }
 
 /// What is to be seen of a schedule.

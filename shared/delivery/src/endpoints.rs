@@ -38,12 +38,6 @@ pub struct EndpointService {
     pub health_urls: Arc<HealthUrls>,
 }
 
-impl std::fmt::Debug for EndpointService {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("EndpointService").field("health_urls", &self.health_urls).finish_non_exhaustive()
-    }
-}
-
 /// Health URLs by pattern: `*` any domain, `*.x.com` `x.com` and what is below it, otherwise the domain itself.
 #[derive(Debug, Clone, Default)]
 pub struct HealthUrls(pub Vec<(String, Endpoint)>);

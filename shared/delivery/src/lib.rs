@@ -3,6 +3,7 @@
 //! The functions and the local servers call the use-cases; adapters implement the ports. Decisions are `domain`'s; this
 //! crate asks them and performs what they want. Deliberately absent: Kafka, Redis, HTTP, Lambda, serialisation, reading
 //! a clock, spawning.
+#![warn(missing_docs)]
 
 pub mod batch;
 pub mod dead_letters;

@@ -3,6 +3,7 @@
 //! Every decision is a plain function of (facts, policy, now, entropy) and returns an ordered list of [`Effect`]s.
 //! `delivery` calls them and is the only one who performs what they return. Deliberately absent: async, clocks,
 //! randomness, serialisation, I/O, logging; a test fails on a manifest that could bring them in.
+#![warn(missing_docs)]
 
 mod admit;
 mod circuit;

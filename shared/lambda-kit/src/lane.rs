@@ -38,7 +38,7 @@ pub enum PartialResponses {
 }
 
 /// Works off the batches of a lane.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct LaneHandler {
     batch: Batch,
     lane: Lane,

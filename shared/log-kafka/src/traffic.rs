@@ -3,7 +3,6 @@
 //! A client tells its totals every so often, so the sums lag behind by that; what it sent after it told them last is
 //! lost when it goes.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,23 +21,17 @@ pub struct Traffic {
 }
 
 /// Counts the traffic of every client that is built with it. Clones count together.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct TrafficCounter {
     pub(crate) every: Duration,
     sums: Arc<Sums>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Sums {
     requests: AtomicU64,
     published: AtomicU64,
     fetched: AtomicU64,
-}
-
-impl fmt::Debug for TrafficCounter {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("TrafficCounter").field("every", &self.every).finish_non_exhaustive()
-    }
 }
 
 impl TrafficCounter {

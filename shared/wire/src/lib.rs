@@ -4,6 +4,7 @@
 //! hands over, and back.
 //! Deliberately absent: policy, I/O, clocks, compression. Reading never panics, whatever the bytes. A payload is
 //! carried byte for byte (DL-4); secrets come and go sealed (SE-1).
+#![warn(missing_docs)]
 
 mod code;
 pub mod hot;

@@ -41,12 +41,6 @@ pub(crate) struct Clients {
     store: Arc<RedisStore>,
 }
 
-impl std::fmt::Debug for Clients {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Clients").field("kafka", &self.kafka).finish_non_exhaustive()
-    }
-}
-
 /// What went over the clients so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Traffic {

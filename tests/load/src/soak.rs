@@ -87,7 +87,6 @@ fn webhooks(options: &SoakOptions, port: u16, refusing: u16) -> anyhow::Result<W
     })
 }
 
-#[derive(Debug)]
 struct Run<'a> {
     options: &'a SoakOptions,
     system: System,

@@ -1,6 +1,5 @@
 //! What an event source is made of.
 
-use std::fmt;
 use std::sync::Arc;
 
 use delivery::ports::time::Clock;
@@ -22,12 +21,6 @@ pub struct SourceConfig {
     pub invoker: Invoker,
     /// The time.
     pub clock: Arc<dyn Clock>,
-}
-
-impl fmt::Debug for SourceConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SourceConfig").field("spec", &self.spec).finish_non_exhaustive()
-    }
 }
 
 impl SourceConfig {

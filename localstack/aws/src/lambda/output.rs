@@ -1,6 +1,5 @@
 //! What the functions' processes print.
 
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
@@ -22,12 +21,6 @@ pub struct Line {
 /// Where the lines go.
 #[derive(Clone)]
 pub struct Output(Arc<dyn Fn(Line) + Send + Sync>);
-
-impl fmt::Debug for Output {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Output")
-    }
-}
 
 impl Line {
     fn log_for_people(&self) {

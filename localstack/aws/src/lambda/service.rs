@@ -37,22 +37,10 @@ pub struct LambdaConfig {
     pub random: Arc<dyn Random>,
 }
 
-impl std::fmt::Debug for LambdaConfig {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("LambdaConfig").field("programs", &self.programs).finish_non_exhaustive()
-    }
-}
-
 /// Lambda. Clones are the same one.
 #[derive(Clone)]
 pub struct Lambda {
     pub(super) shared: Arc<Shared>,
-}
-
-impl std::fmt::Debug for Lambda {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Lambda").field("functions", &self.shared.programs.keys()).finish_non_exhaustive()
-    }
 }
 
 impl Lambda {

@@ -42,12 +42,6 @@ pub struct Sight {
     clock: SystemClock,
 }
 
-impl std::fmt::Debug for Sight {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Sight")
-    }
-}
-
 impl Sight {
     /// Connects.
     ///
