@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clock_system::SystemClock;
 use delivery::ports::time::Clock;
-use howk_local::lambda::{Line, Phase, Refused};
+use howk_local::lambda::{InvokeError, Line, Phase};
 use serde_json::json;
 
 use crate::rig::{FUNCTION, Rig, process_state, until};
@@ -148,7 +148,7 @@ async fn beyond_its_concurrency_a_function_is_throttled() {
         async {
             let busy = rig.environment(Phase::Busy).await;
             let refused = rig.try_invoke(json!({})).await.unwrap_err();
-            assert_eq!(refused, Refused::Throttled("ReservedFunctionConcurrentInvocationLimitExceeded"));
+            assert_eq!(refused, InvokeError::Throttled("ReservedFunctionConcurrentInvocationLimitExceeded"));
             assert!(rig.lambda.set_limits(FUNCTION, |limits| limits.reserved = Some(2)));
             rig.echo().await;
             rig.lambda.kill(busy.id);
@@ -158,7 +158,10 @@ async fn beyond_its_concurrency_a_function_is_throttled() {
     assert!(hung.unwrap().failed);
     assert_eq!(rig.lambda.state_of(FUNCTION).unwrap().throttles, 1);
     rig.lambda.set_limits(FUNCTION, |limits| limits.reserved = Some(0));
-    assert!(matches!(rig.try_invoke(json!({})).await, Err(Refused::Throttled(_))), "nothing runs when nothing may");
+    assert!(
+        matches!(rig.try_invoke(json!({})).await, Err(InvokeError::Throttled(_))),
+        "nothing runs when nothing may"
+    );
     rig.lambda.shut_down().await;
 }
 
@@ -169,7 +172,7 @@ async fn a_burst_starts_no_more_environments_than_may_run() {
     let answered = answers.iter().filter(|answer| answer.is_ok()).count();
     assert!(answered >= 3, "{answered}");
     assert!(rig.lambda.state_of(FUNCTION).unwrap().cold_starts <= 3);
-    let throttled = Refused::Throttled("ConcurrentInvocationLimitExceeded");
+    let throttled = InvokeError::Throttled("ConcurrentInvocationLimitExceeded");
     assert!(answers.iter().all(|answer| answer.as_ref().err().is_none_or(|refused| *refused == throttled)));
     rig.lambda.shut_down().await;
 }
@@ -217,5 +220,5 @@ async fn at_the_end_what_hangs_is_killed_and_its_caller_told() {
     assert!(error["errorMessage"].as_str().unwrap().contains("killed"), "{error}");
     assert_eq!(process_state(pid), None);
     assert!(rig.environments().is_empty());
-    assert!(matches!(rig.try_invoke(json!({})).await, Err(Refused::NoEnvironment(_))));
+    assert!(matches!(rig.try_invoke(json!({})).await, Err(InvokeError::NoEnvironment(_))));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clock_system::{SystemClock, SystemRandom};
-use howk_local::lambda::{Answer, EnvironmentState, Lambda, LambdaConfig, Line, Output, Phase, Program, Refused};
+use howk_local::lambda::{Answer, EnvironmentState, InvokeError, Lambda, LambdaConfig, Line, Output, Phase, Program};
 use howk_local::spec::FunctionSpec;
 use parking_lot::Mutex;
 use rdkafka::ClientConfig;
@@ -77,7 +77,7 @@ impl Rig {
         Self::new(|spec| drop(spec.variables.insert("SCRIPT".to_owned(), script.to_owned())))
     }
 
-    pub(crate) async fn try_invoke(&self, event: Value) -> Result<Answer, Refused> {
+    pub(crate) async fn try_invoke(&self, event: Value) -> Result<Answer, InvokeError> {
         self.lambda.invoke(FUNCTION, self.lambda.invocation(Bytes::from(event.to_string()))).await
     }
 

@@ -1,4 +1,4 @@
-//! What an event source is made of.
+//! The parts and settings of an event source.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::event::Origin;
 use crate::invoker::Invoker;
 use crate::spec::EventSourceSpec;
 
-/// What an event source is made of.
+/// The parts and settings of an event source.
 #[derive(Clone)]
 pub struct SourceConfig {
     /// How it reads and invokes, with topics by their names in the cluster.

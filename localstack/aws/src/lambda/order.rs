@@ -1,4 +1,4 @@
-//! What can be asked of an environment.
+//! The orders that an environment takes.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use tokio::sync::oneshot;
 use super::answer::Answer;
 use super::invocation::Invocation;
 
-/// What an environment has to do.
+/// An order to an environment.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// Run this. The environment is claimed, so no second one comes before the first has ended.
+    /// Run this invocation. The environment is claimed, so no second one comes before the first has ended.
     Invoke(Arc<Invocation>, oneshot::Sender<Answer>),
     /// Stop the process where it is.
     Freeze,
-    /// Let it go on.
+    /// Let the process go on.
     Thaw,
-    /// End it at once.
+    /// Kill the process at once.
     Kill,
-    /// End it in good order, when its invocation has ended.
+    /// End the process in good order, once its invocation has ended.
     Retire,
 }
