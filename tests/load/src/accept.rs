@@ -1,4 +1,4 @@
-//! `accept`: howk's API and a bare handler, in turns, single and in batches.
+//! `accept`: compares howk's API with a bare handler, in turns, for single webhooks and for batches.
 //!
 //! In memory the bare handler only parses the body; what howk accepts is read from its topic and dropped, in a back end
 //! that is new in every round. On Kafka and Redis the bare handler also sends one record for each webhook and awaits its
@@ -29,7 +29,7 @@ mod round;
 mod served;
 mod table;
 
-/// Webhooks of a batch: the most that a request may carry.
+/// Webhooks of a batch: the most that one request may carry.
 const BATCH: u32 = 100;
 
 /// Runs the measurement.
@@ -85,7 +85,7 @@ impl Run<'_> {
     async fn rounds(&self) -> anyhow::Result<Rounds> {
         let mut rounds = Rounds::default();
         let bar = progress::bar(u64::from(self.options.rounds), "rounds");
-        // The round before the first warms up caches and the allocator.
+        // Round 0 only warms up caches and the allocator, and is not counted.
         for round in 0..=self.options.rounds {
             let howk = self.howk().await?;
             let bare = self.against(Served::start(bare_router(self.records()?)).await?).await?;
@@ -126,7 +126,7 @@ impl Run<'_> {
         }
     }
 
-    /// Lets a generator loose on a server of this process.
+    /// Measures a server of this process while a generator posts to it.
     async fn against(&self, served: Served) -> anyhow::Result<Round> {
         let Self { options, batch, .. } = self;
         let mut generator = Generator::start(&GeneratorOptions {

@@ -1,13 +1,13 @@
-//! `deliver`: howk's delivery path and bare loops that do the same I/O, in turns.
+//! `deliver`: compares howk's delivery path with bare loops that do the same I/O, in turns.
 //!
-//! The path begins at the fast lane's topic and ends with the commit: read, open, decide, sign, send, settle, close.
-//! Enqueueing happens before the clock starts. In memory the I/O is one request; on Kafka and Redis it is two round
+//! The path begins at the fast lane's topic and ends with the commit: read, acquire, decide, sign, send, settle, apply.
+//! Enqueueing happens before the clock starts. In memory the I/O is one request; on Kafka and Redis it is two
 //! round trips of two scripts each, one record sent and one request.
 
 use anyhow::ensure;
 
 use crate::child::Receiver;
-use crate::cli::{DeliverOptions, Note, On, Sides, Signing};
+use crate::cli::{DeliverOptions, On, Recording, Sides, Signing};
 use crate::deliver::bare::Bare;
 use crate::deliver::lane::FastLane;
 use crate::deliver::round::{IN_MEMORY, ON_SERVICES, Rounds};
@@ -80,13 +80,13 @@ async fn measure(
     services: Option<&Services>,
     secret: Option<&str>,
 ) -> anyhow::Result<Vec<Turn>> {
-    let receiver = Receiver::start(Note::Nothing, 0).await?;
+    let receiver = Receiver::start(Recording::Nothing, 0).await?;
     let urls: Vec<String> =
         (0..options.endpoints).map(|n| format!("http://127.0.0.1:{}/hook/{n}", receiver.port)).collect();
     let mut turns = turns(options, services, (&urls, secret)).await?;
     let mut delivered = 0;
     let bar = progress::bar(u64::from(options.rounds), "rounds");
-    // The round before the first warms up connections, caches and the allocator.
+    // Round 0 only warms up connections, caches and the allocator, and is not counted.
     for round in 0..=options.rounds {
         for turn in &mut turns {
             let measured = match &mut turn.side {
@@ -132,9 +132,9 @@ async fn turns(
     Ok(turns)
 }
 
-/// Refuses a round of which the receiver did not get every webhook exactly once.
+/// Fails unless the receiver got every webhook of the round exactly once.
 async fn check(receiver: &Receiver, before: u64, count: u32) -> anyhow::Result<u64> {
     let now = receiver.count().await?;
-    ensure!(now == before + u64::from(count), "{count} webhooks were sent, {} came", now - before);
+    ensure!(now == before + u64::from(count), "{count} webhooks were sent, {} were received", now - before);
     Ok(now)
 }

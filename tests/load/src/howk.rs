@@ -1,4 +1,4 @@
-//! howk-dev's wiring, set up for a measurement, and the webhooks that go through it.
+//! howk-dev's system, set up for a measurement, and the webhooks of a measurement.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::cli::Shape;
 use crate::measure::realtime_us;
 use crate::payload::{self, Marks};
 
-/// Memory that no measurement fills.
+/// A bound on memory that no measurement reaches.
 const BYTES_MAX: u64 = 16 << 30;
 /// Webhooks that are enqueued together.
 const BATCH: u32 = 100;
 
-/// howk's defaults, with so many requests in flight and no limit of an endpoint or a tenant in their way.
+/// howk's defaults, with this many requests in flight and limits for endpoints and tenants that are never reached.
 pub(crate) fn settings(concurrency: u32) -> Settings {
     let mut settings = Settings::default();
     settings.api.port = 0;
@@ -31,28 +31,28 @@ pub(crate) fn settings(concurrency: u32) -> Settings {
     settings
 }
 
-/// howk's default limits, but for the memory of what is pending.
+/// howk's default limits, except the memory for pending webhooks.
 pub(crate) fn limits() -> MemoryLimits {
     MemoryLimits { bytes_max: BYTES_MAX, ..MemoryLimits::default() }
 }
 
-/// Wires howk-dev over an empty in-memory back end that counts as whole.
+/// Builds howk-dev's system on an empty in-memory back end, which is rebuilt at once.
 ///
 /// # Errors
-/// When the wiring fails.
+/// When it cannot be built.
 pub(crate) async fn system(settings: &Settings, limits: &MemoryLimits) -> anyhow::Result<System> {
     let (backend, _) = Backend::in_memory(limits);
     system_on(settings, backend).await
 }
 
-/// Wires howk-dev over an empty back end, which then counts as whole.
+/// Builds howk-dev's system on an empty back end, and rebuilds it.
 ///
 /// # Errors
-/// When the wiring fails, or the back end was not empty.
+/// When it cannot be built, or the rebuild does not end.
 pub(crate) async fn system_on(settings: &Settings, backend: Backend) -> anyhow::Result<System> {
     let system = System::new(settings, backend, Sending::Real)?;
     let rebuilt = system.rebuild.run(&ClaimHolder("howk-load".to_owned()), When::IfLost, None).await?;
-    ensure!(matches!(rebuilt, Rebuilt::Done { .. } | Rebuilt::UpToDate), "an empty back end is whole at once");
+    ensure!(matches!(rebuilt, Rebuilt::Done { .. } | Rebuilt::UpToDate), "an empty back end is rebuilt at once");
     Ok(system)
 }
 

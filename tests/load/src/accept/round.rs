@@ -6,13 +6,13 @@ use crate::measure::{Percentiles, Sample};
 use crate::servers::ServerCpu;
 use crate::services::{Clients, Services, Traffic};
 
-/// What howk stands on.
+/// The back end that howk runs on.
 pub(super) enum Ground {
     Memory,
     Services(Box<(Services, Clients, System)>),
 }
 
-/// What one round of one side took.
+/// The measurements of one round of one side.
 pub(super) struct Round {
     pub(super) sample: Sample,
     pub(super) latency: Percentiles,

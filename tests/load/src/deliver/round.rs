@@ -1,4 +1,4 @@
-//! What the rounds of `deliver` took, by side.
+//! The measurements of `deliver`, by side.
 
 use crate::measure::Sample;
 use crate::servers::ServerCpu;
@@ -7,7 +7,7 @@ use crate::services::Traffic;
 pub(super) const IN_MEMORY: &str = "howk in memory";
 pub(super) const ON_SERVICES: &str = "howk on Kafka and Redis";
 
-/// What one round of one side took.
+/// The measurements of one round of one side.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) sample: Sample,
