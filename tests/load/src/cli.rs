@@ -32,14 +32,16 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Measure deliveries per CPU second: howk's delivery path beside the same HTTP client in a bare loop.
     Deliver(DeliverOptions),
-    /// Measure accepted webhooks per CPU second: howk's API beside a bare handler that only parses the body; single and in
-    /// batches of 100.
+    /// Measure accepted webhooks per CPU second: howk's API beside a bare handler that only parses the body; single and
+    /// in batches of 100.
     Accept(AcceptOptions),
     /// Measure the time from the POST to the receiver at a steady rate.
     Latency(LatencyOptions),
-    /// Measure how long the rebuild of the hot state of many waiting webhooks takes, and check that it is the same as before.
+    /// Measure how long the rebuild of the hot state of many waiting webhooks takes, and check that it is the same as
+    /// before.
     Rebuild(RebuildOptions),
-    /// Deliver many webhooks to many endpoints, some dead, some slow; check that none is missing and that memory stays flat.
+    /// Deliver many webhooks to many endpoints, some dead, some slow; check that none is missing and that memory stays
+    /// flat.
     Soak(SoakOptions),
     /// Measure the functions' binaries: cold starts, memory, CPU per webhook by batch size, and how many requests an
     /// invocation can have in flight.
@@ -347,8 +349,8 @@ pub(crate) struct GeneratorOptions {
     #[arg(long, default_value_t = 32)]
     pub(crate) concurrency: u32,
 
-    /// Requests a second, started on time even when earlier ones are not answered; 0: each connection posts again as soon as
-    /// it has its answer.
+    /// Requests a second, started on time even when earlier ones are not answered; 0: each connection posts again as
+    /// soon as it has its answer.
     #[arg(long, default_value_t = 0)]
     pub(crate) rate: u32,
 

@@ -1,7 +1,7 @@
 //! `howk-load cost`: what a deployment costs a month, by part, and per million webhooks.
 //!
-//! Traffic ([`traffic`]) times prices ([`mod@bill`]). Prices are in `infra/prices.json`, measured and estimated figures in
-//! `infra/measured.json` with how they were found, and the deployment in a `howk.yaml` with the defaults of its
+//! Traffic ([`traffic`]) times prices ([`mod@bill`]). Prices are in `infra/prices.json`, measured and estimated figures
+//! in `infra/measured.json` with how they were found, and the deployment in a `howk.yaml` with the defaults of its
 //! schema ([`deployment`]). Deliberately absent: free tiers, discounts, traffic between zones.
 
 mod bill;

@@ -26,8 +26,8 @@ const SERVICES_P50_MS_MAX: f64 = 8.0;
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const CONCURRENCY: u32 = 64;
-/// The pause before the first POST. The members of a group learn by their heartbeats, 3 s apart, that another one joined, and
-/// then assign the partitions anew, during which nothing is read.
+/// The pause before the first POST. The members of a group learn by their heartbeats, 3 s apart, that another one
+/// joined, and then assign the partitions anew, during which nothing is read.
 const SETTLE: Duration = Duration::from_secs(8);
 
 /// Runs the measurement.

@@ -1,7 +1,7 @@
 //! `howk-load`: measures howk beside bare loops that do the same I/O, in the same run, on loopback only.
 //!
-//! Every figure is relative: another or a busier machine changes both sides alike. Receivers and generators are children of
-//! this process, so that its CPU time is that of howk (or of the bare loop) alone. Deliberately
+//! Every figure is relative: another or a busier machine changes both sides alike. Receivers and generators are
+//! children of this process, so that its CPU time is that of howk (or of the bare loop) alone. Deliberately
 //! absent: absolute limits, real networks, anything but 127.0.0.1.
 
 use std::io::Write;

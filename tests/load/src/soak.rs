@@ -1,9 +1,9 @@
-//! `soak`: delivers many webhooks to many endpoints, a tenth of them dead, a tenth slow; checks that no webhook is missing
-//! and that memory stays flat.
+//! `soak`: delivers many webhooks to many endpoints, a tenth of them dead, a tenth slow; checks that no webhook is
+//! missing and that memory stays flat.
 //!
 //! Retries are quick and few and the circuit never trips, so that dead endpoints end in dead letters within the run.
-//! Data that is kept by design (finished webhooks, dead letters) is bounded to less than the first tenth, so that it does not
-//! look like a leak.
+//! Data that is kept by design (finished webhooks, dead letters) is bounded to less than the first tenth, so that it
+//! does not look like a leak.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -155,8 +155,8 @@ impl Run<'_> {
         }
     }
 
-    /// How many webhooks are pending or waiting, by howk's own figures. A release is published before it is removed from the
-    /// due set, so a webhook that is just released is counted twice, and never left out.
+    /// How many webhooks are pending or waiting, by howk's own figures. A release is published before it is removed
+    /// from the due set, so a webhook that is just released is counted twice, and never left out.
     async fn unfinished(&self) -> anyhow::Result<u64> {
         let backend = &self.system.backend;
         let waiting = backend.stores.schedule.depth(self.system.release.clock.now()).await?.waiting;

@@ -121,8 +121,8 @@ struct Work {
 }
 
 impl Work {
-    /// The month of a lane. Records gather while all its invocations are under way, so a busier lane has larger batches: a
-    /// batch holds the records that arrive during one invocation, or within the window if that is longer.
+    /// The month of a lane. Records gather while all its invocations are under way, so a busier lane has larger
+    /// batches: a batch holds the records that arrive during one invocation, or within the window if that is longer.
     fn in_lane(self, name: &'static str, lane: &Lane, (partitions, month_seconds): (f64, f64)) -> LaneTraffic {
         let pollers = lane.pollers.as_ref().map_or(partitions, |pollers| f64::from(pollers.max));
         let slots = partitions.min(pollers * INVOCATIONS_PER_POLLER);
