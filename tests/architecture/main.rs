@@ -4,6 +4,7 @@
 mod arrows;
 mod banned_words;
 mod cases;
+mod circles;
 mod detached;
 mod documents;
 mod files;

@@ -1,5 +1,5 @@
-//! An Invoke API that answers by a script and records what it is asked: what an event source, a schedule or a front sees of
-//! any emulator.
+//! An Invoke API that answers by a script and records its requests: the part of an emulator that an event source, a
+//! schedule or a front uses.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::rig::until;
 
-/// What is answered.
+/// A scripted reply.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// An answer of the function.
@@ -31,15 +31,15 @@ pub(crate) enum Reply {
     Throttle,
     /// The event is too large.
     TooLarge,
-    /// An answer that waits until it is let go.
+    /// An answer that waits for [`Emulator::let_go`].
     Held,
 }
 
-/// What was asked.
+/// A request that was received.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) function: String,
-    /// What `X-Amz-Invocation-Type` said.
+    /// The header `X-Amz-Invocation-Type`.
     pub(crate) kind: String,
     pub(crate) event: Value,
     pub(crate) bytes: usize,
@@ -53,14 +53,15 @@ pub(crate) struct Emulator {
 }
 
 struct Script {
-    /// The next replies; then the last one again and again.
+    /// The next replies; the last one is repeated.
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<Asked>>,
     held: Semaphore,
 }
 
 impl Emulator {
-    /// Answers so, one after the other; the last reply is repeated. Without any: that everything was handled.
+    /// Gives these replies one after the other, and repeats the last one. Without any it answers that every record was
+    /// handled.
     pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let invoker = Invoker::new(format!("http://{}", listener.local_addr().unwrap())).unwrap();
@@ -81,13 +82,13 @@ impl Emulator {
         self.script.asked.lock().clone()
     }
 
-    /// Waits until it was asked so often, and returns everything.
+    /// Waits until it got this many requests, and returns all of them.
     pub(crate) async fn asked_times(&self, times: usize) -> Vec<Asked> {
         until(&format!("it is asked {times} times"), async || self.script.asked.lock().len() >= times).await;
         self.asked()
     }
 
-    /// Whether it is asked no more than this, for a while in which it would be.
+    /// Checks that no further request comes within half a second, in which a wrong one would.
     pub(crate) async fn stays_at(&self, times: usize) {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let asked = self.asked();
@@ -123,7 +124,7 @@ async fn answer(State(script): State<Arc<Script>>, Path(function): Path<String>,
 }
 
 impl Emulator {
-    /// The same emulator, asked through another client.
+    /// The same emulator with another client.
     pub(crate) fn with(self, invoker: Invoker) -> Self {
         Self { invoker, ..self }
     }

@@ -1,4 +1,4 @@
-//! The event source on real Kafka, invoking by a script.
+//! The event source on real Kafka, with a scripted Invoke API.
 
 mod batches;
 mod failures;
@@ -29,9 +29,9 @@ use crate::emulator::{Asked, Emulator};
 use crate::rig::until;
 
 const BROKERS: &str = "HOWK_KAFKA_BROKERS";
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A topic of its own, with whatever the test writes to it.
+/// A topic of one test.
 struct Topic {
     name: String,
     partitions: i32,
@@ -58,7 +58,7 @@ impl Topic {
         topic
     }
 
-    /// One that is still to be made.
+    /// A topic that does not exist until [`Self::make`].
     fn named(partitions: u32) -> Self {
         let name = format!("test-{}-{}.source", std::process::id(), fresh_number());
         let producer =
@@ -73,7 +73,7 @@ impl Topic {
         create_topics(&KafkaConfig::new(brokers()), &[spec]).await.unwrap();
     }
 
-    /// Writes a record, and returns where it stands.
+    /// Writes a record, and returns its offset.
     async fn write(&self, partition: i32, value: &str) -> i64 {
         let record = FutureRecord::to(&self.name).partition(partition).key("key").payload(value);
         self.send(record).await
@@ -116,7 +116,7 @@ impl Topic {
         let consumer: BaseConsumer = client().set("group.id", self.group()).create().unwrap();
         let mut asked = TopicPartitionList::new();
         asked.add_partition(&self.name, partition);
-        let found = consumer.committed_offsets(asked, PATIENCE).unwrap();
+        let found = consumer.committed_offsets(asked, TIMEOUT).unwrap();
         if let Offset::Offset(offset) = found.elements()[0].offset() { Some(offset) } else { None }
     }
 
@@ -125,20 +125,20 @@ impl Topic {
         until(&what, async || self.committed(partition) == Some(next)).await;
     }
 
-    /// Everything that was written.
+    /// The key and value of every record of the topic.
     fn records(&self) -> Vec<(Option<Vec<u8>>, String)> {
-        let consumer: BaseConsumer = client().set("group.id", "nobody").create().unwrap();
+        let consumer: BaseConsumer = client().set("group.id", "reader").create().unwrap();
         let mut list = TopicPartitionList::new();
         let mut left = 0;
         for partition in 0..self.partitions {
-            let (first, next) = consumer.fetch_watermarks(&self.name, partition, PATIENCE).unwrap();
+            let (first, next) = consumer.fetch_watermarks(&self.name, partition, TIMEOUT).unwrap();
             left += next - first;
             list.add_partition_offset(&self.name, partition, Offset::Beginning).unwrap();
         }
         consumer.assign(&list).unwrap();
         let mut records = Vec::new();
         while i64::try_from(records.len()).unwrap() < left {
-            let record = consumer.poll(PATIENCE).expect("a record").unwrap();
+            let record = consumer.poll(TIMEOUT).expect("a record").unwrap();
             let value = String::from_utf8(rdkafka::Message::payload(&record).unwrap().to_vec()).unwrap();
             records.push((rdkafka::Message::key(&record).map(<[u8]>::to_vec), value));
         }
@@ -147,14 +147,14 @@ impl Topic {
 }
 
 impl Drop for Topic {
-    /// The broker keeps files open for every topic there is.
+    /// Deletes the topic, because the broker keeps files open for each one.
     fn drop(&mut self) {
         let spec = TopicSpec { name: self.name.clone(), partitions: 1, config: BTreeMap::new() };
         let deleting = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(delete_topics(&KafkaConfig::new(brokers()), &[spec])).ok()
         });
-        // What stays behind harms nobody.
+        // A topic that can't be deleted does no harm.
         drop(deleting);
     }
 }

@@ -1,4 +1,4 @@
-//! The front: round trips through payload format 2.0.
+//! The front: requests and answers through payload format 2.0.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,11 +29,11 @@ async fn serve(replies: impl IntoIterator<Item = Reply>) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let missing: Arc<Mutex<Vec<String>>> = Arc::default();
-    let told = Arc::clone(&missing);
+    let reported = Arc::clone(&missing);
     let front = Front {
         function: "enqueue".to_owned(),
         invoker: emulator.invoker.clone(),
-        missing: Box::new(move || told.lock().clone()),
+        missing: Box::new(move || reported.lock().clone()),
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
     };
@@ -48,7 +48,7 @@ fn headers<'a>(answer: &'a Response, name: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn bytes_cookies_and_odd_headers_go_there_and_back() {
+async fn bytes_cookies_and_repeated_headers_pass_both_ways_unchanged() {
     let bytes: Vec<u8> = (0..=255).collect();
     let reply = json!({
         "statusCode": 207, "headers": { "x-answer": "a,b", "Content-Type": "application/octet-stream" },
@@ -81,7 +81,7 @@ async fn bytes_cookies_and_odd_headers_go_there_and_back() {
 }
 
 #[tokio::test]
-async fn what_went_wrong_has_api_gateway_s_status() {
+async fn failures_have_api_gateway_s_status() {
     let cases = [
         (Reply::Error, 500),
         (Reply::Throttle, 503),
@@ -99,19 +99,19 @@ async fn what_went_wrong_has_api_gateway_s_status() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_never_reaches_the_function() {
+async fn a_request_that_is_too_large_never_reaches_the_function() {
     let served = serve([]).await;
-    // Past the front's limit, and past Lambda's only once it is base64.
+    // Above the front's limit; and below it, but above Lambda's limit once it is base64.
     for size in [10 * 1024 * 1024 + 1, 5 * 1024 * 1024] {
         let answer = http_client().unwrap().post(&served.url).body(vec![0; size]).send().await;
-        // A server that refuses early may hang up on a client that still sends.
+        // A server that refuses early may close the connection while the client still sends.
         assert!(answer.is_err() || answer.unwrap().status() == StatusCode::PAYLOAD_TOO_LARGE, "{size}");
     }
     assert!(served.emulator.asked().is_empty());
 }
 
 #[tokio::test]
-async fn it_is_ready_when_nothing_is_missing_and_its_function_says_so() {
+async fn it_is_ready_when_nothing_is_missing_and_its_function_is_ready() {
     let good = Reply::Answer(r#"{"statusCode":200,"body":"ready"}"#.to_owned());
     let served = serve([Reply::Answer(r#"{"statusCode":503}"#.to_owned()), good]).await;
     served.missing.lock().push("howk.slow is not polled yet".to_owned());

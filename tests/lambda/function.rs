@@ -1,13 +1,13 @@
-//! A function for tests of the stack itself: it does what its event says. It is a real `lambda_runtime` client.
+//! A function for tests of the stack itself: its event says what it does. It is a real `lambda_runtime` client.
 //!
-//! Events: `{"do":"echo"}` answers with what it knows of its invocation, `fail` reports an error, `exit` ends the process,
-//! `hang` never answers, `large` answers more than is allowed, `linger` answers and then keeps its process busy in another
-//! thread. `SCRIPT=init-error`, `init-exit` and `init-hang` are what it does instead of starting.
+//! Events: `{"do":"echo"}` answers with the data of its invocation, `fail` reports an error, `exit` ends the process,
+//! `hang` never answers, `large` answers with more bytes than is allowed, `linger` answers and then keeps its process
+//! busy in another thread. `SCRIPT=init-error`, `init-exit` and `init-hang` are what it does instead of starting.
 #![expect(
     clippy::disallowed_methods,
     clippy::exit,
     clippy::print_stderr,
-    reason = "a function of nobody's: it does what a test wants"
+    reason = "a function for tests, which does what its event says"
 )]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,7 +49,7 @@ async fn answer(event: LambdaEvent<Value>) -> Result<Value, Error> {
     }
 }
 
-/// Tells the Runtime API why it can't start, as a runtime does, and ends.
+/// Reports to the Runtime API why it can't start, as a runtime does, and ends.
 async fn init_error() -> Result<(), Error> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -1,4 +1,4 @@
-//! howk's own functions: where their binaries are, and one of them without the rest of the stack.
+//! howk's own functions: finds their binaries, and runs one of them without the rest of the stack.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use crate::rig::some;
 
-/// The binaries of functions. They are built beside the tests, which are in a folder of their own there.
+/// The binaries of functions: in the folder above that of the test's own binary.
 pub(crate) fn binaries<'a>(names: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, PathBuf> {
     let own = std::env::current_exe().ok();
     let beside = own.and_then(|own| own.parent()?.parent().map(|folder| folder.join("a-program")));
     Places::around(beside.as_deref()).find(names).unwrap()
 }
 
-/// One function, which nothing triggers.
+/// One function without triggers.
 pub(crate) struct Alone {
     pub(crate) lambda: Lambda,
     name: &'static str,
@@ -46,7 +46,7 @@ impl Alone {
         Self { lambda, name, lines }
     }
 
-    /// What it answers to an event.
+    /// Its answer to an event.
     pub(crate) async fn answers(&self, event: &Value) -> Value {
         let invocation = self.lambda.invocation(Bytes::from(event.to_string()));
         let answer = self.lambda.invoke(self.name, invocation).await.unwrap();
@@ -60,7 +60,7 @@ impl Alone {
         lines.iter().map(|line| line.text.clone()).filter(|text| text.contains(part)).collect()
     }
 
-    /// Invokes it, which it does not survive, and returns the one line that says why.
+    /// Invokes it, checks that it fails to start, and returns the one line that says why.
     pub(crate) async fn refuses_to_start(&self) -> String {
         let invoked = self.lambda.invoke(self.name, self.lambda.invocation(Bytes::from_static(b"{}"))).await;
         assert!(invoked.is_ok_and(|answer| answer.failed), "it started");

@@ -106,7 +106,7 @@ async fn an_asynchronous_invocation_is_accepted_and_run_later() {
 }
 
 #[tokio::test]
-async fn an_asynchronous_event_that_fails_for_good_is_given_up() {
+async fn an_asynchronous_event_is_given_up_after_its_retries() {
     let served = serve(Rig::new(|spec| spec.retries = 0)).await;
     let invoker = Invoker::new(&served.url).unwrap();
     assert!(matches!(invoker.invoke_later(FUNCTION, r#"{"do":"fail"}"#).await, Invoked::Answered(_)));
@@ -115,27 +115,27 @@ async fn an_asynchronous_event_that_fails_for_good_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_throttled_event_waits_and_an_old_one_is_given_up() {
-    let patient = serve(Rig::new(|spec| spec.reserved_concurrency = Some(0))).await;
-    let invoker = Invoker::new(&patient.url).unwrap();
+async fn a_throttled_event_waits_and_is_given_up_when_it_is_too_old() {
+    let long_lived = serve(Rig::new(|spec| spec.reserved_concurrency = Some(0))).await;
+    let invoker = Invoker::new(&long_lived.url).unwrap();
     invoker.invoke_later(FUNCTION, "{}").await;
-    until("it was throttled", async || patient.rig.lambda.state_of(FUNCTION).unwrap().throttles > 0).await;
-    patient.rig.lambda.set_limits(FUNCTION, |limits| limits.reserved = None);
-    until("it ran in the end", async || patient.rig.lambda.state_of(FUNCTION).unwrap().invocations == 1).await;
-    patient.rig.lambda.shut_down().await;
+    until("it was throttled", async || long_lived.rig.lambda.state_of(FUNCTION).unwrap().throttles > 0).await;
+    long_lived.rig.lambda.set_limits(FUNCTION, |limits| limits.reserved = None);
+    until("it ran in the end", async || long_lived.rig.lambda.state_of(FUNCTION).unwrap().invocations == 1).await;
+    long_lived.rig.lambda.shut_down().await;
 
-    let impatient = serve(Rig::new(|spec| {
+    let short_lived = serve(Rig::new(|spec| {
         spec.reserved_concurrency = Some(0);
         spec.event_age = Duration::from_millis(500);
     }))
     .await;
-    Invoker::new(&impatient.url).unwrap().invoke_later(FUNCTION, "{}").await;
-    until("it is given up", async || impatient.rig.lambda.state_of(FUNCTION).unwrap().given_up == 1).await;
-    impatient.rig.lambda.shut_down().await;
+    Invoker::new(&short_lived.url).unwrap().invoke_later(FUNCTION, "{}").await;
+    until("it is given up", async || short_lived.rig.lambda.state_of(FUNCTION).unwrap().given_up == 1).await;
+    short_lived.rig.lambda.shut_down().await;
 }
 
 #[tokio::test]
-async fn the_client_tells_outcomes_apart() {
+async fn the_client_distinguishes_every_result() {
     let served = serve(Rig::new(|_| {})).await;
     let invoker = Invoker::new(&served.url).unwrap();
     assert!(matches!(invoker.invoke(FUNCTION, "{}").await, Invoked::Answered(_)));
@@ -145,6 +145,6 @@ async fn the_client_tells_outcomes_apart() {
     served.rig.lambda.set_limits(FUNCTION, |limits| limits.reserved = Some(0));
     assert_eq!(invoker.invoke(FUNCTION, "{}").await, Invoked::Throttled);
     served.rig.lambda.shut_down().await;
-    let nobody = Invoker::new("http://127.0.0.1:9").unwrap();
-    assert!(matches!(nobody.invoke(FUNCTION, "{}").await, Invoked::Unavailable(_)));
+    let unreachable = Invoker::new("http://127.0.0.1:9").unwrap();
+    assert!(matches!(unreachable.invoke(FUNCTION, "{}").await, Invoked::Unavailable(_)));
 }

@@ -1,16 +1,16 @@
-//! The life of environments, seen from outside: real processes, real signals, real deadlines.
+//! Environments from their start to their end: real processes, real signals, real deadlines.
 
 use std::time::Duration;
 
 use clock_system::SystemClock;
 use delivery::ports::time::Clock;
-use howk_local::lambda::{Line, Phase, Refused};
+use howk_local::lambda::{InvokeError, Line, Phase};
 use serde_json::json;
 
 use crate::rig::{FUNCTION, Rig, process_state, until};
 
 #[tokio::test]
-async fn one_after_the_other_uses_one_environment() {
+async fn invocations_one_after_the_other_use_one_environment() {
     let rig = Rig::new(|_| {});
     let (first, second) = (rig.echo().await, rig.echo().await);
     assert_eq!((&first["count"], &second["count"]), (&json!(1), &json!(2)));
@@ -22,14 +22,14 @@ async fn one_after_the_other_uses_one_environment() {
 }
 
 #[tokio::test]
-async fn a_function_is_told_what_lambda_tells_it() {
+async fn a_function_gets_the_headers_and_variables_of_lambda() {
     let rig = Rig::new(|spec| spec.memory_mb = 256);
-    let told = rig.echo().await;
-    assert_eq!(told["arn"], "arn:aws:lambda:eu-west-1:000000000000:function:scripted");
-    assert!(told["trace"].as_str().unwrap().starts_with("Root=1-"), "{told}");
-    let left = told["deadline"].as_u64().unwrap().saturating_sub(SystemClock.now().as_ms());
+    let echo = rig.echo().await;
+    assert_eq!(echo["arn"], "arn:aws:lambda:eu-west-1:000000000000:function:scripted");
+    assert!(echo["trace"].as_str().unwrap().starts_with("Root=1-"), "{echo}");
+    let left = echo["deadline"].as_u64().unwrap().saturating_sub(SystemClock.now().as_ms());
     assert!((1..=20_000).contains(&left), "a deadline is a real time: {left} ms are left");
-    let variables = told["variables"].as_array().unwrap();
+    let variables = echo["variables"].as_array().unwrap();
     for expected in [
         ["AWS_LAMBDA_FUNCTION_NAME", "scripted"],
         ["AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"],
@@ -43,7 +43,7 @@ async fn a_function_is_told_what_lambda_tells_it() {
 }
 
 #[tokio::test]
-async fn at_once_uses_one_environment_each_and_they_stay() {
+async fn invocations_at_once_use_one_environment_each_and_these_stay() {
     let rig = Rig::new(|_| {});
     futures::future::join_all((0..4).map(|_| rig.echo())).await;
     until("all are idle", async || rig.environments().iter().all(|one| one.phase == Phase::Idle)).await;
@@ -65,7 +65,7 @@ async fn between_invocations_the_process_is_stopped() {
     let again = rig.environment(Phase::Idle).await;
     assert_eq!(again.pid, idle.pid, "it went on");
     rig.lambda.shut_down().await;
-    assert_eq!(process_state(idle.pid), None, "nothing is left");
+    assert_eq!(process_state(idle.pid), None, "no process is left");
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_timeout_kills_and_the_next_invocation_starts_anew() {
     assert_eq!(error["errorType"], "Sandbox.Timedout");
     assert!(error["errorMessage"].as_str().unwrap().ends_with("Task timed out after 0.60 seconds"), "{error}");
     let pid = u32::try_from(before["pid"].as_u64().unwrap()).unwrap();
-    assert_eq!(process_state(pid), None, "who is told of a timeout finds the process gone");
+    assert_eq!(process_state(pid), None, "the process is gone when the caller gets the timeout");
     let after = rig.echo().await;
     assert_ne!(after["pid"], before["pid"]);
     assert_eq!(after["count"], 1);
@@ -148,7 +148,7 @@ async fn beyond_its_concurrency_a_function_is_throttled() {
         async {
             let busy = rig.environment(Phase::Busy).await;
             let refused = rig.try_invoke(json!({})).await.unwrap_err();
-            assert_eq!(refused, Refused::Throttled("ReservedFunctionConcurrentInvocationLimitExceeded"));
+            assert_eq!(refused, InvokeError::Throttled("ReservedFunctionConcurrentInvocationLimitExceeded"));
             assert!(rig.lambda.set_limits(FUNCTION, |limits| limits.reserved = Some(2)));
             rig.echo().await;
             rig.lambda.kill(busy.id);
@@ -158,7 +158,10 @@ async fn beyond_its_concurrency_a_function_is_throttled() {
     assert!(hung.unwrap().failed);
     assert_eq!(rig.lambda.state_of(FUNCTION).unwrap().throttles, 1);
     rig.lambda.set_limits(FUNCTION, |limits| limits.reserved = Some(0));
-    assert!(matches!(rig.try_invoke(json!({})).await, Err(Refused::Throttled(_))), "nothing runs when nothing may");
+    assert!(
+        matches!(rig.try_invoke(json!({})).await, Err(InvokeError::Throttled(_))),
+        "nothing runs when nothing may"
+    );
     rig.lambda.shut_down().await;
 }
 
@@ -169,27 +172,27 @@ async fn a_burst_starts_no_more_environments_than_may_run() {
     let answered = answers.iter().filter(|answer| answer.is_ok()).count();
     assert!(answered >= 3, "{answered}");
     assert!(rig.lambda.state_of(FUNCTION).unwrap().cold_starts <= 3);
-    let throttled = Refused::Throttled("ConcurrentInvocationLimitExceeded");
+    let throttled = InvokeError::Throttled("ConcurrentInvocationLimitExceeded");
     assert!(answers.iter().all(|answer| answer.as_ref().err().is_none_or(|refused| *refused == throttled)));
     rig.lambda.shut_down().await;
 }
 
 #[tokio::test]
-async fn what_keeps_a_function_from_starting_is_told() {
+async fn the_reason_why_a_function_does_not_start_is_reported() {
     let rig = Rig::scripted("init-error");
-    let told = rig.lambda.warm(FUNCTION).await.unwrap_err().to_string();
-    assert!(told.contains("Config: HOWK_X is missing"), "{told}");
+    let error = rig.lambda.warm(FUNCTION).await.unwrap_err().to_string();
+    assert!(error.contains("Config: HOWK_X is missing"), "{error}");
     assert_eq!(rig.failure(json!({})).await["errorMessage"], "HOWK_X is missing");
     rig.lambda.shut_down().await;
 
     let rig = Rig::scripted("init-exit");
-    let told = rig.lambda.warm(FUNCTION).await.unwrap_err().to_string();
-    assert!(told.contains("exit status: 3"), "{told}");
+    let error = rig.lambda.warm(FUNCTION).await.unwrap_err().to_string();
+    assert!(error.contains("exit status: 3"), "{error}");
     rig.lambda.shut_down().await;
 }
 
 #[tokio::test]
-async fn what_a_function_prints_is_passed_on_line_by_line() {
+async fn the_output_of_a_function_is_passed_on_line_by_line() {
     let rig = Rig::new(|_| {});
     rig.echo().await;
     let environment = rig.environments()[0].id;
@@ -207,7 +210,7 @@ async fn an_answer_that_is_too_large_is_an_error() {
 }
 
 #[tokio::test]
-async fn at_the_end_what_hangs_is_killed_and_its_caller_told() {
+async fn at_shutdown_a_hanging_invocation_is_killed_and_its_caller_gets_an_error() {
     let rig = Rig::new(|_| {});
     let (error, pid) = tokio::join!(rig.failure(json!({ "do": "hang" })), async {
         let busy = rig.environment(Phase::Busy).await;
@@ -217,5 +220,5 @@ async fn at_the_end_what_hangs_is_killed_and_its_caller_told() {
     assert!(error["errorMessage"].as_str().unwrap().contains("killed"), "{error}");
     assert_eq!(process_state(pid), None);
     assert!(rig.environments().is_empty());
-    assert!(matches!(rig.try_invoke(json!({})).await, Err(Refused::NoEnvironment(_))));
+    assert!(matches!(rig.try_invoke(json!({})).await, Err(InvokeError::NoEnvironment(_))));
 }

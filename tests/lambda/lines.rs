@@ -1,4 +1,4 @@
-//! What howk's own functions write: log lines that say which webhook they are about, metrics, and the trace that they pass on.
+//! The output of howk's own functions: log lines that name their webhook, metrics, and the trace that they pass on.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::own_redis::OwnRedis;
 use crate::rig::{until, write};
 use crate::system::System;
 
-/// Where lines about webhooks come from. Of the store and the log, what they say of a webhook they say inside of these.
+/// The modules whose log lines are about webhooks. The store and the log write theirs inside the spans of these.
 const ABOUT_WEBHOOKS: [&str; 5] =
     ["delivery::batch", "delivery::deliver", "delivery::effects", "delivery::enqueue", "sender_http"];
 /// What these say about no webhook: about a batch, or about an endpoint.
@@ -25,7 +25,7 @@ const UNDECODABLE: &str = "a record cannot be read and is dead-lettered with its
 
 type Lines = Arc<Mutex<Vec<Line>>>;
 
-/// Has a stack's functions say all that they have to say, and keeps it.
+/// Sets the functions of a stack to debug level, and keeps their lines.
 fn kept(config: &mut StackConfig) -> Lines {
     let lines: Lines = Arc::default();
     let taken = Arc::clone(&lines);
@@ -42,7 +42,7 @@ fn has(lines: &Lines, message: &str, webhook: &str) -> bool {
     parsed(lines).iter().any(|line| line["message"] == message && line["webhook_id"] == webhook)
 }
 
-/// Asks a Redis as an operator would.
+/// Sends a command to a Redis, as an operator would.
 fn redis(redis: &OwnRedis, command: &[&str]) {
     let address = redis.address();
     let port = address.rsplit(':').next().unwrap();
@@ -88,7 +88,8 @@ async fn every_line_about_a_webhook_names_it() {
     system.shut_down().await;
 }
 
-/// What is known of one endpoint cannot be read: howk itself cannot do its part, until it can. Returns the webhook's id.
+/// Makes the state of one endpoint unreadable for a while, so that howk cannot settle its webhook. Returns the
+/// webhook's id.
 async fn unsettled_for_a_while(system: &System, lines: &Lines) -> String {
     let endpoint = Endpoint::parse(&system.receiver.url("/unknown")).unwrap();
     let key = format!("{{ep:{}}}", endpoint.hash());
@@ -100,17 +101,17 @@ async fn unsettled_for_a_while(system: &System, lines: &Lines) -> String {
     unknown
 }
 
-/// The status of one webhook cannot be written, whose id follows from its idempotency key.
+/// Makes the status of one webhook unwritable. Its id is known beforehand, since it is derived from its idempotency key.
 async fn without_status(system: &System, lines: &Lines) {
     let id = WebhookId::derived(&ConfigId::parse("acme").unwrap(), "order-7");
     redis(&system.redis, &["set", &format!("{{wh:{id}}}"), "no hash"]);
     let body = json!({ "endpoint": system.receiver.url("/late"), "payload": 1, "idempotency_key": "order-7" });
     let url = format!("{}/webhooks/acme/enqueue", system.stack.url);
     assert_eq!(http_client().unwrap().post(url).body(body.to_string()).send().await.unwrap().status(), 202);
-    until("it is told", async || has(lines, "an accepted webhook has no status yet", &id.to_string())).await;
+    until("it is logged", async || has(lines, "an accepted webhook has no status yet", &id.to_string())).await;
 }
 
-/// Whatever is said about a webhook says about which.
+/// Checks that each line about a webhook has its id.
 fn check_names(found: &[Value]) {
     let about = found.iter().filter(|line| {
         let target = line["target"].as_str().unwrap_or_default();
@@ -125,7 +126,7 @@ fn check_names(found: &[Value]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_receiver_is_in_the_trace_that_lambda_tells_the_function() {
+async fn the_receiver_gets_the_trace_of_the_function_s_invocation() {
     let system = System::start(|_| {}).await;
     let posted = async |path: &str, headers: &[(&str, &str)]| {
         let body = json!({ "endpoint": system.receiver.url(path), "payload": 1 });
@@ -148,7 +149,7 @@ async fn the_receiver_is_in_the_trace_that_lambda_tells_the_function() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_due_and_what_lags_are_metrics_of_the_scheduler() {
+async fn due_webhooks_and_the_lag_are_metrics_of_the_scheduler() {
     let mut lines = Lines::default();
     let system = System::start(|config| lines = kept(config)).await;
     system.receiver.script("/down", std::iter::repeat_n(Reply::status(503), 50));
@@ -164,7 +165,7 @@ async fn what_is_due_and_what_lags_are_metrics_of_the_scheduler() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_reconciler_restored_is_a_metric() {
+async fn the_rebuilds_of_the_reconciler_are_a_metric() {
     let mut lines = Lines::default();
     let system = System::start(|config| lines = kept(config)).await;
     system.receiver.script("/later", [Reply::status(503), Reply::status(503), Reply::status(200)]);

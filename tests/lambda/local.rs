@@ -1,4 +1,4 @@
-//! The program `howk-local` itself, from its command line to its end, on the Kafka of this run and a Redis of its own.
+//! The program `howk-local` from its command line to its end, on the shared Kafka and a Redis of its own.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -6,9 +6,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 
+use howk_local::control::StackState;
 use howk_local::invoker::http_client;
 use howk_local::lambda::{EnvironmentState, Phase};
-use howk_local::stack::StackState;
 use log_kafka::{KafkaConfig, create_topics, delete_topics};
 use parking_lot::Mutex;
 use reqwest::{Client, StatusCode};
@@ -20,14 +20,14 @@ use testkit::receiver::FakeReceiver;
 use crate::own_redis::OwnRedis;
 use crate::rig::{built_beside, process_state, some, until, write};
 
-/// Enough to spread keys; every one costs the broker files.
+/// Enough to spread keys. Few, because the broker keeps files open for each.
 const PARTITIONS: u32 = 2;
 /// More than fits into an event of 6 MB, in base64.
 const POISON_BYTES: usize = 8 << 20;
 
 fn program() -> Command {
     let mut command = Command::new(built_beside().unwrap().with_file_name("howk-local"));
-    // Without services of its own to find: `down` and `status` must not see those of whoever runs the tests.
+    // With an empty folder of services: `down` and `status` must not find those that the tests run on.
     let nowhere = std::env::temp_dir().join(format!("howk-no-services-{}", std::process::id()));
     command.env_clear().env("PATH", &ProcessEnvironment.variables()["PATH"]).env("SERVICES_FOLDER", nowhere);
     command
@@ -78,7 +78,7 @@ impl Up {
         up
     }
 
-    /// What stands behind a text in the first line that has it.
+    /// The rest of the first line that contains a text, behind the text.
     async fn said(&self, before: &str) -> String {
         let behind = async || self.lines.lock().iter().find_map(|line| Some(line.split_once(before)?.1.to_owned()));
         some(before, behind).await
@@ -130,11 +130,11 @@ impl Up {
     }
 
     fn interrupt(&self) {
-        let told = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status().unwrap();
-        assert!(told.success());
+        let sent = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status().unwrap();
+        assert!(sent.success());
     }
 
-    /// Waits for its end, and says what it ended with.
+    /// Waits for its end, and returns its exit code.
     async fn ended(&mut self) -> Option<i32> {
         let process = Mutex::new(&mut self.process);
         let status = some("the end of howk-local", async || process.lock().try_wait().unwrap()).await;
@@ -144,12 +144,12 @@ impl Up {
 }
 
 impl Drop for Up {
-    #[expect(clippy::print_stdout, reason = "what a program said that failed its test")]
+    #[expect(clippy::print_stdout, reason = "the output of a program that failed its test")]
     fn drop(&mut self) {
         self.process.kill().ok();
         self.process.wait().ok();
         let (config, specs) = (self.kafka.clone(), self.kafka.topics.specs());
-        // What stays behind harms nobody.
+        // Topics that can't be deleted do no harm.
         drop(std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(delete_topics(&config, &specs)).ok()
@@ -216,7 +216,7 @@ async fn a_webhook_is_delivered_and_one_ctrl_c_ends_everything() {
         let idle = functions.iter().flat_map(|function| &function.environments).find(|one| one.phase == Phase::Idle);
         idle.is_some_and(|one| process_state(one.pid) == Some('T'))
     };
-    until("who has nothing to do is stopped", frozen).await;
+    until("an idle function is stopped", frozen).await;
     let status = up.ask("status");
     let shown = text(&status.stdout);
     assert!(status.status.success(), "{shown}");
@@ -231,23 +231,23 @@ async fn a_webhook_is_delivered_and_one_ctrl_c_ends_everything() {
 
     let processes = up.processes().await;
     up.interrupt();
-    assert_eq!(up.ended().await, Some(0), "asked once, it ends in good order");
+    assert_eq!(up.ended().await, Some(0), "one Ctrl-C ends it in good order");
     assert!(processes.iter().all(|pid| process_state(*pid).is_none()), "with its functions");
     let status = up.ask("status");
     assert_eq!(status.status.code(), Some(1));
     assert!(text(&status.stderr).contains("no stack answers on port"), "{}", text(&status.stderr));
-    assert!(up.ask("down").status.success(), "nothing to end is fine");
+    assert!(up.ask("down").status.success(), "it is no error when there is nothing to stop");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bad_day_is_had_over_http_and_the_second_ctrl_c_ends_it_at_once() {
+async fn the_control_api_causes_failures_and_the_second_ctrl_c_ends_it_at_once() {
     let mut up = Up::start(&["--no-freeze"]).await;
     sources(&up).await;
     environments(&up).await;
     limits(&up).await;
     schedules(&up).await;
     let processes = up.processes().await;
-    // The scheduler is at work for as long as it may, so that the end takes a while.
+    // The scheduler's invocation lasts as long as its timeout, so a stop in good order takes a while.
     up.interrupt();
     up.said("stopping").await;
     up.interrupt();
@@ -288,7 +288,7 @@ async fn environments(up: &Up) {
     until("it is killed", async || process_state(idle.pid).is_none()).await;
 }
 
-/// A schedule pauses, fires when it is told, and goes on.
+/// A schedule pauses, fires on demand, and goes on.
 async fn schedules(up: &Up) {
     assert_eq!(up.order("schedules/reconciler/pause").await, StatusCode::NO_CONTENT);
     let fired = up.state().await.schedules.into_iter().find(|one| one.function == "reconciler").unwrap().handed_over;
@@ -299,7 +299,7 @@ async fn schedules(up: &Up) {
     assert_eq!(up.order("schedules/reconciler/resume").await, StatusCode::NO_CONTENT);
 }
 
-/// Limits are set, lifted by null, and left alone where nothing is said.
+/// Limits are set, lifted by null, and left alone when absent.
 async fn limits(up: &Up) {
     let (status, state) = up.change("enqueue", json!({ "reserved_concurrency": 0, "timeout_ms": 9000 })).await;
     assert_eq!(
@@ -313,14 +313,14 @@ async fn limits(up: &Up) {
     let (_, state) = up.change("enqueue", json!({ "reserved_concurrency": null })).await;
     assert_eq!(state["reserved_concurrency"], Value::Null);
     assert_eq!(up.client.get(format!("{}/health", up.front)).send().await.unwrap().status(), StatusCode::OK);
-    assert_eq!(up.change("nobody", json!({})).await.0, StatusCode::NOT_FOUND);
-    assert!(up.change("enqueue", json!({ "timeout": 1 })).await.0.is_client_error(), "a key that is none");
+    assert_eq!(up.change("unknown", json!({})).await.0, StatusCode::NOT_FOUND);
+    assert!(up.change("enqueue", json!({ "timeout": 1 })).await.0.is_client_error(), "an unknown key is refused");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_that_fits_into_no_event_is_told_and_counted_and_down_ends_the_stack() {
+async fn a_record_that_fits_into_no_event_is_logged_and_counted_and_down_ends_the_stack() {
     let mut up = Up::start(&[]).await;
-    // As somebody else than howk may write it.
+    // howk writes no such record, but another program may.
     let poison = vec![b'x'; POISON_BYTES];
     let (partition, offset) = write(&up.kafka.brokers, &up.kafka.topics.pending, &poison).await;
     let given_up =
@@ -355,9 +355,9 @@ fn wrong_settings_end_it_before_anything_starts_with_every_error() {
         .env("HOWK_API_MAX_REQUEST_SIZE", "5000000")
         .output()
         .unwrap();
-    let told = text(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(78), "{told}");
-    assert!(told.contains("5 errors in the settings:"), "{told}");
+    let output = text(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(78), "{output}");
+    assert!(output.contains("5 errors in the settings:"), "{output}");
     for part in [
         "retry.jitter (HOWK_RETRY_JITTER): 2 is not",
         "HOWK_RETYR_BASE_DELAY: unknown variable",
@@ -365,12 +365,12 @@ fn wrong_settings_end_it_before_anything_starts_with_every_error() {
         "redis.sentinel_addrs (HOWK_REDIS_SENTINEL_ADDRS): sentinels are not asked",
         "api.max_request_size (HOWK_API_MAX_REQUEST_SIZE): 5000000 is more than the 4669440 bytes of a request whose webhook fits into an event",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(output.contains(part), "{part}: {output}");
     }
 }
 
 #[test]
-fn bad_usage_is_told_apart() {
+fn bad_usage_has_its_own_exit_code() {
     for arguments in [&["up", "--port", "many"][..], &["stop"], &[]] {
         assert_eq!(program().args(arguments).output().unwrap().status.code(), Some(2), "{arguments:?}");
     }

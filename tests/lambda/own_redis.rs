@@ -1,4 +1,4 @@
-//! A Redis in cluster mode of a test's own, which it may flush, stop and lose.
+//! A Redis in cluster mode for one test, which the test may flush and stop.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use testkit::generate::fresh_number;
 
 use crate::rig::until;
 
-/// Ended with its test, and its folder with it.
+/// A Redis that ends with its test.
 pub(crate) struct OwnRedis {
     process: Child,
     folder: PathBuf,
@@ -20,7 +20,7 @@ impl OwnRedis {
         Self::start_at(free_port()).await
     }
 
-    /// A Redis where others look for it already.
+    /// A Redis on a port that clients try to reach already.
     pub(crate) async fn start_at(port: u16) -> Self {
         let folder = std::env::temp_dir().join(format!("howk-redis-{}-{}", std::process::id(), fresh_number()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -35,7 +35,7 @@ impl OwnRedis {
         let redis = Self { process, folder, port };
         until("Redis answers", async || redis.says(&["ping"]).contains("PONG")).await;
         redis.says(&["cluster", "addslotsrange", "0", "16383"]);
-        until("the cluster is whole", async || redis.says(&["cluster", "info"]).contains("cluster_state:ok")).await;
+        until("the cluster is ready", async || redis.says(&["cluster", "info"]).contains("cluster_state:ok")).await;
         redis
     }
 
@@ -43,7 +43,7 @@ impl OwnRedis {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Loses everything.
+    /// Deletes everything.
     pub(crate) fn flush(&self) {
         assert!(self.says(&["flushall"]).contains("OK"));
     }
@@ -68,4 +68,4 @@ pub(crate) fn free_port() -> u16 {
 }
 
 /// How long a stack may take until it is ready. Generous: it only ends a test that has failed already.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! What the tests share: Lambda with the scripted function, processes seen from outside, timeout.
+//! What the tests share: Lambda with the scripted function, the state of processes, waits for conditions.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clock_system::{SystemClock, SystemRandom};
-use howk_local::lambda::{Answer, EnvironmentState, Lambda, LambdaConfig, Line, Output, Phase, Program, Refused};
+use howk_local::lambda::{Answer, EnvironmentState, InvokeError, Lambda, LambdaConfig, Line, Output, Phase, Program};
 use howk_local::spec::FunctionSpec;
 use parking_lot::Mutex;
 use rdkafka::ClientConfig;
@@ -46,7 +46,7 @@ pub(crate) async fn some<T>(what: &str, found: impl AsyncFn() -> Option<T>) -> T
 /// A scripted function, ended with its test.
 pub(crate) struct Rig {
     pub(crate) lambda: Lambda,
-    /// What it printed.
+    /// The lines that it printed.
     pub(crate) lines: Arc<Mutex<Vec<Line>>>,
 }
 
@@ -77,7 +77,7 @@ impl Rig {
         Self::new(|spec| drop(spec.variables.insert("SCRIPT".to_owned(), script.to_owned())))
     }
 
-    pub(crate) async fn try_invoke(&self, event: Value) -> Result<Answer, Refused> {
+    pub(crate) async fn try_invoke(&self, event: Value) -> Result<Answer, InvokeError> {
         self.lambda.invoke(FUNCTION, self.lambda.invocation(Bytes::from(event.to_string()))).await
     }
 
@@ -108,19 +108,19 @@ impl Rig {
     }
 }
 
-/// The state of a process, as the system tells it: T for one that is stopped; none when there is no such process.
+/// The state of a process in /proc: T for a stopped one; none when there is no such process.
 pub(crate) fn process_state(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the name, which may hold anything, in parentheses.
+    // The state follows the name, which is in parentheses and may contain any character.
     stat.rsplit(')').next()?.trim().chars().next()
 }
 
-/// Around here the functions are built: beside the tests, which are in a folder of their own there.
+/// A path in the folder of the functions' binaries, which is the one above that of the test's own binary.
 pub(crate) fn built_beside() -> Option<PathBuf> {
     std::env::current_exe().ok()?.parent()?.parent().map(|folder| folder.join("a-program"))
 }
 
-/// Writes a record to a topic, as somebody else than howk may, and says where it is.
+/// Writes a record to a topic, as another program than howk may, and returns its partition and offset.
 pub(crate) async fn write(brokers: &[String], topic: &str, value: &[u8]) -> (i32, i64) {
     let producer: FutureProducer = ClientConfig::new()
         .set("bootstrap.servers", brokers.join(","))

@@ -1,4 +1,4 @@
-//! The schedule, invoking by a script.
+//! The schedule, with a scripted Invoke API.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ async fn at_least_once_may_be_twice() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_handed_over_is_tried_again_and_given_up_when_old() {
+async fn an_event_that_could_not_be_handed_over_is_tried_again_and_given_up_when_it_is_too_old() {
     let emulator = Emulator::start([Reply::Throttle, Reply::Answer(String::new())]).await;
     let input = Some(json!("<aws.scheduler.attempt-number>"));
     let once = schedule(ScheduleSpec { input, ..every_hour() }, &emulator);
@@ -65,12 +65,12 @@ async fn what_could_not_be_handed_over_is_tried_again_and_given_up_when_old() {
 }
 
 #[tokio::test]
-async fn paused_its_times_go_by_and_it_fires_on_demand() {
+async fn a_paused_schedule_skips_its_times_and_fires_on_demand() {
     let emulator = Emulator::start([]).await;
     let schedule = schedule(ScheduleSpec { rate: Duration::from_millis(50), ..every_hour() }, &emulator);
     emulator.asked_times(1).await;
     schedule.control().pause();
-    // One may have been on its way.
+    // An event may still be on its way.
     tokio::time::sleep(Duration::from_millis(200)).await;
     let before = emulator.asked().len();
     emulator.stays_at(before).await;

@@ -1,4 +1,4 @@
-//! AWS Secrets Manager on this machine: it tells what a test put into it, and records what it is asked.
+//! A fake of AWS Secrets Manager: it returns the secrets that a test put into it, and records its requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use tokio::net::TcpListener;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-/// What is asked for: a secret's ARN, and the stage.
+/// A secret's ARN and a stage.
 pub(crate) type Place = (String, &'static str);
 
-/// What stands there.
+/// The value of a secret at a stage.
 #[derive(Debug, Clone)]
 pub(crate) enum Stored {
     Text(String),
     Bytes,
-    /// It is refused with this code.
+    /// A request for it is refused with this code.
     Refused(&'static str),
 }
 
@@ -41,12 +41,12 @@ struct Shelf {
     stored: BTreeMap<Place, Stored>,
     asked: Mutex<Vec<(String, String)>>,
     regions: Mutex<BTreeSet<String>>,
-    /// Nobody is answered before so many have asked.
+    /// No request is answered before this many are there at the same time.
     together: Barrier,
 }
 
 impl FakeSecretStore {
-    /// Tells these secrets; `together`: once so many have asked at the same time.
+    /// Returns these secrets, once `together` requests are there at the same time.
     pub(crate) async fn start(stored: impl IntoIterator<Item = (Place, Stored)>, together: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -62,7 +62,7 @@ impl FakeSecretStore {
         Self { url, shelf, _server: server }
     }
 
-    /// What it was asked for: ARN and stage, in no order.
+    /// The ARN and stage of every request, sorted.
     pub(crate) fn asked(&self) -> Vec<(String, String)> {
         let mut asked = self.shelf.asked.lock().clone();
         asked.sort();
@@ -74,12 +74,12 @@ impl FakeSecretStore {
         self.shelf.regions.lock().clone()
     }
 
-    /// Settings that reach it, by an identity of nobody.
+    /// AWS settings that reach it, with made-up credentials.
     pub(crate) fn aws(&self) -> SdkConfig {
         aws_at(&self.url)
     }
 
-    /// The variables with which a function's process reaches it, by an identity of nobody.
+    /// The variables with which a function's process reaches it, with made-up credentials.
     pub(crate) fn variables(&self) -> [(&'static str, String); 3] {
         [
             ("AWS_ENDPOINT_URL_SECRETS_MANAGER", self.url.clone()),

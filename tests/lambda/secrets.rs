@@ -1,4 +1,5 @@
-//! Secrets by their ARN: what a function's settings get, what it costs, and what is said when they cannot be had.
+//! Secrets by their ARN: the settings that a function reads, the requests that this takes, and the errors when a secret
+//! can't be read.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -39,20 +40,20 @@ fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 /// The settings, or the errors as lines.
-fn settings(told: &WithSecrets) -> Result<Settings, Vec<String>> {
-    let loaded = settings::read_function(Sources { file: None, environment: told }, &[&["secrets.key"]]).checked();
+fn settings(secrets: &WithSecrets) -> Result<Settings, Vec<String>> {
+    let loaded = settings::read_function(Sources { file: None, environment: secrets }, &[&["secrets.key"]]).checked();
     loaded.map_err(|errors| errors.errors().iter().map(ToString::to_string).collect())
 }
 
 /// The one error.
-fn error(told: &WithSecrets) -> String {
-    let lines = settings(told).unwrap_err();
+fn error(secrets: &WithSecrets) -> String {
+    let lines = settings(secrets).unwrap_err();
     assert_eq!(lines.len(), 1, "{lines:#?}");
     lines.into_iter().next().unwrap()
 }
 
 #[tokio::test]
-async fn each_secret_and_stage_is_asked_for_once_and_all_at_the_same_time() {
+async fn each_secret_and_stage_is_requested_once_and_all_at_the_same_time() {
     let stored = [
         (at(KEY, "AWSCURRENT"), text(CURRENT)),
         (at(KEY, "AWSPREVIOUS"), text(PREVIOUS)),
@@ -60,8 +61,8 @@ async fn each_secret_and_stage_is_asked_for_once_and_all_at_the_same_time() {
     ];
     let store = FakeSecretStore::start(stored, 3).await;
     let environment = variables(&[("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_API_KEYS_ARN", CALLERS)]);
-    let told = WithSecrets::by(&store.aws(), &environment).await;
-    let settings = settings(&told).unwrap();
+    let secrets = WithSecrets::by(&store.aws(), &environment).await;
+    let settings = settings(&secrets).unwrap();
     assert_eq!(settings.secrets.key.unwrap().reveal(), CURRENT);
     let previous: Vec<_> = settings.secrets.previous_keys.iter().map(|key| key.reveal().to_owned()).collect();
     assert_eq!(previous, [PREVIOUS]);
@@ -70,7 +71,7 @@ async fn each_secret_and_stage_is_asked_for_once_and_all_at_the_same_time() {
     let asked: Vec<_> = asked.iter().map(|(arn, stage)| (arn.as_str(), stage.as_str())).collect();
     assert_eq!(asked, [(KEY, "AWSCURRENT"), (KEY, "AWSPREVIOUS"), (CALLERS, "AWSCURRENT")]);
     assert_eq!(store.regions(), ["eu-central-1".to_owned(), "us-east-2".to_owned()].into());
-    let shown = format!("{told:?}");
+    let shown = format!("{secrets:?}");
     assert!(!shown.contains(CURRENT) && !shown.contains(PREVIOUS) && !shown.contains(HASH), "{shown}");
 }
 
@@ -80,32 +81,32 @@ async fn without_a_previous_value_or_with_one_that_never_sealed_there_is_no_prev
         let previous = previous.map(|stored| (at(KEY, "AWSPREVIOUS"), stored));
         let stored = [(at(KEY, "AWSCURRENT"), text(CURRENT))].into_iter().chain(previous);
         let store = FakeSecretStore::start(stored, 2).await;
-        let told = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
-        assert!(settings(&told).unwrap().secrets.previous_keys.is_empty());
+        let secrets = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
+        assert!(settings(&secrets).unwrap().secrets.previous_keys.is_empty());
     }
 }
 
 #[tokio::test]
-async fn who_names_the_previous_keys_has_all_of_them() {
+async fn previous_keys_that_are_set_replace_those_of_the_secret() {
     let store = FakeSecretStore::start([(at(KEY, "AWSCURRENT"), text(CURRENT))], 1).await;
-    let own = "a key of the one who deploys, which also sealed";
+    let own = "a key of the operator, which also sealed";
     let pairs = [("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_SECRETS_PREVIOUS_KEYS", &json!([own]).to_string())];
-    let told = WithSecrets::by(&store.aws(), &variables(&pairs)).await;
-    let previous = settings(&told).unwrap().secrets.previous_keys;
+    let secrets = WithSecrets::by(&store.aws(), &variables(&pairs)).await;
+    let previous = settings(&secrets).unwrap().secrets.previous_keys;
     assert_eq!(previous.iter().map(domain::Secret::reveal).collect::<Vec<_>>(), [own]);
     assert_eq!(store.asked(), [(KEY.to_owned(), "AWSCURRENT".to_owned())]);
 }
 
 #[tokio::test]
-async fn without_arns_nobody_is_asked() {
+async fn without_arns_secrets_manager_is_not_asked() {
     let environment = variables(&[("HOWK_SECRETS_KEY", CURRENT), ("HOWK_SECRETS_KEY_ARN", "")]);
-    let told = WithSecrets::by(&aws_at("http://127.0.0.1:1"), &environment).await;
-    assert_eq!(settings(&told).unwrap().secrets.key.unwrap().reveal(), CURRENT);
+    let secrets = WithSecrets::by(&aws_at("http://127.0.0.1:1"), &environment).await;
+    assert_eq!(settings(&secrets).unwrap().secrets.key.unwrap().reveal(), CURRENT);
     assert_eq!(WithSecrets::of(&environment).await.variables().len(), 1);
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_one_error_that_names_variable_arn_and_fix() {
+async fn a_secret_that_cannot_be_read_is_one_error_that_names_variable_arn_and_fix() {
     for (stored, fix) in [
         (Some(Stored::Refused("AccessDeniedException")), "allow it secretsmanager:GetSecretValue, and kms:Decrypt"),
         (Some(Stored::Refused("DecryptionFailure")), "enable its key"),
@@ -116,8 +117,8 @@ async fn what_cannot_be_read_is_one_error_that_names_variable_arn_and_fix() {
     ] {
         let stored = stored.map(|stored| (at(KEY, "AWSCURRENT"), stored));
         let store = FakeSecretStore::start(stored, 2).await;
-        let told = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
-        let error = error(&told);
+        let secrets = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
+        let error = error(&secrets);
         let start = format!("secrets.key (HOWK_SECRETS_KEY): HOWK_SECRETS_KEY_ARN names {KEY}, and ");
         assert!(error.starts_with(&start) && error.contains(fix), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
@@ -129,38 +130,38 @@ async fn a_previous_value_that_is_refused_is_an_error_too() {
     let refused = Stored::Refused("AccessDeniedException");
     let stored = [(at(KEY, "AWSCURRENT"), text(CURRENT)), (at(KEY, "AWSPREVIOUS"), refused)];
     let store = FakeSecretStore::start(stored, 2).await;
-    let told = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
-    let error = error(&told);
+    let secrets = WithSecrets::by(&store.aws(), &variables(&[("HOWK_SECRETS_KEY_ARN", KEY)])).await;
+    let error = error(&secrets);
     assert!(error.starts_with("secrets.previous_keys (HOWK_SECRETS_PREVIOUS_KEYS): HOWK_SECRETS_KEY_ARN names"));
 }
 
 #[tokio::test]
-async fn what_is_no_arn_or_said_twice_is_refused_before_anybody_is_asked() {
+async fn an_invalid_arn_and_a_value_that_is_set_twice_are_refused_before_any_request() {
     let aws = aws_at("http://127.0.0.1:1");
-    let told = WithSecrets::by(&aws, &variables(&[("HOWK_SECRETS_KEY_ARN", "the key itself")])).await;
+    let secrets = WithSecrets::by(&aws, &variables(&[("HOWK_SECRETS_KEY_ARN", "the key itself")])).await;
     let no_arn = "secrets.key (HOWK_SECRETS_KEY): HOWK_SECRETS_KEY_ARN is not the ARN of a secret: \
                   arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME";
-    assert_eq!(error(&told), no_arn);
-    let told =
+    assert_eq!(error(&secrets), no_arn);
+    let secrets =
         WithSecrets::by(&aws, &variables(&[("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_SECRETS_KEY", CURRENT)])).await;
     let twice = "secrets.key (HOWK_SECRETS_KEY): HOWK_SECRETS_KEY_ARN is set too: set one of them";
-    assert_eq!(error(&told), twice);
+    assert_eq!(error(&secrets), twice);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_does_not_answer_is_not_waited_for_long() {
-    // It listens, and nobody ever answers: one of two that have to come together is missing.
+    // It never answers: fewer requests come than it waits for.
     let store = FakeSecretStore::start([], 1000).await;
     let (aws, environment) = (store.aws(), variables(&[("HOWK_SECRETS_KEY_ARN", KEY)]));
-    let told = timeout(Duration::from_secs(6), WithSecrets::by(&aws, &environment)).await.expect("it gives up");
-    let error = error(&told);
+    let secrets = timeout(Duration::from_secs(6), WithSecrets::by(&aws, &environment)).await.expect("it gives up");
+    let error = error(&secrets);
     assert!(error.contains("a function needs the endpoint com.amazonaws.eu-central-1.secretsmanager"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn functions_that_get_arns_deliver_what_callers_with_a_key_post() {
     let stored = [(at(KEY, "AWSCURRENT"), text(CURRENT)), (at(CALLERS, "AWSCURRENT"), callers())];
-    // Every process asks for itself.
+    // Each process sends its own requests, so they are answered one by one.
     let store = FakeSecretStore::start(stored, 1).await;
     let system = System::start(|config| {
         config.variables.remove("HOWK_SECRETS_KEY");
@@ -190,21 +191,21 @@ async fn functions_that_get_arns_deliver_what_callers_with_a_key_post() {
     system.shut_down().await;
 }
 
-/// The smoke test of a deployment, which is what is deployed here but for AWS.
+/// Runs the smoke test of a deployment against this stack.
 async fn smoke(system: &System) {
     let mut script = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../infra/scripts/smoke"));
     script.env("HOWK_URL", &system.stack.url).env("HOWK_KEY", "open sesame").env("HOWK_CONFIG_ID", "acme");
     script.env("HOWK_RECEIVER", system.receiver.url("/smoke"));
     let smoked = tokio::task::spawn_blocking(move || script.output()).await.unwrap().unwrap();
-    let said = String::from_utf8_lossy(&smoked.stdout).into_owned() + &String::from_utf8_lossy(&smoked.stderr);
-    assert!(smoked.status.success(), "{said}");
+    let output = String::from_utf8_lossy(&smoked.stdout).into_owned() + &String::from_utf8_lossy(&smoked.stderr);
+    assert!(smoked.status.success(), "{output}");
     for part in ["ready: ", "refused: a caller without a key", "delivered: "] {
-        assert!(said.contains(part), "{said}");
+        assert!(output.contains(part), "{output}");
     }
 }
 
 #[tokio::test]
-async fn a_function_that_may_not_read_its_secret_says_all_that_is_wrong_on_one_line() {
+async fn a_function_that_may_not_read_its_secret_logs_every_mistake_on_one_line() {
     let store = FakeSecretStore::start([(at(KEY, "AWSCURRENT"), Stored::Refused("AccessDeniedException"))], 2).await;
     let own = [("HOWK_SECRETS_KEY_ARN", KEY), ("HOWK_API_AUTH", "none"), ("HOWK_RETRY_JITTER", "2")];
     let own = own.map(|(name, value)| (name, value.to_owned())).into_iter();

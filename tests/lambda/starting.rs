@@ -1,4 +1,5 @@
-//! What howk's own functions say when they cannot start: on one line, to the operator and to the Runtime API.
+//! The errors of howk's own functions when they cannot start: one log line for the operator, and the same for the
+//! Runtime API.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -16,11 +17,11 @@ use serde_json::Value;
 use crate::own_redis::OwnRedis;
 use crate::rig::built_beside;
 
-/// The platform ends a start after this long.
+/// How long Lambda lets a function start.
 const INIT_MAX: Duration = Duration::from_secs(10);
 const FUNCTIONS: [&str; 5] = ["enqueue", "fast-lane", "slow-lane", "scheduler", "reconciler"];
 
-/// The functions' binaries behind a Runtime API, told the same.
+/// The functions' binaries behind a Runtime API, all with the same variables.
 struct Starting {
     lambda: Lambda,
     lines: Arc<Mutex<Vec<Line>>>,
@@ -28,7 +29,7 @@ struct Starting {
 }
 
 impl Starting {
-    fn told(pairs: &[(&str, &str)]) -> Self {
+    fn with_variables(pairs: &[(&str, &str)]) -> Self {
         let variables: BTreeMap<String, String> =
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let paths = Places::around(built_beside().as_deref()).find(FUNCTIONS).unwrap();
@@ -50,7 +51,7 @@ impl Starting {
         Self { lambda, lines, variables }
     }
 
-    /// Why a function does not start, as the Runtime API was told.
+    /// The reason why a function does not start, as reported to the Runtime API.
     async fn refusal(&self, function: &str) -> String {
         self.lambda.warm(function).await.unwrap_err().to_string()
     }
@@ -65,7 +66,7 @@ impl Starting {
         error.clone()
     }
 
-    /// What the process ends with, when nothing but the variables is there.
+    /// The exit code of the process, started with the variables alone and without a Runtime API.
     fn exit_code(&self, function: &str) -> Option<i32> {
         let program = &Places::around(built_beside().as_deref()).find([function]).unwrap()[function];
         Command::new(program).env_clear().envs(&self.variables).output().unwrap().status.code()
@@ -74,7 +75,7 @@ impl Starting {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_error_in_the_settings_is_on_one_line_and_known_to_the_platform() {
-    let starting = Starting::told(&[
+    let starting = Starting::with_variables(&[
         ("HOWK_RETRY_JITTER", "2"),
         ("HOWK_RETYR_BASE_DELAY", "1s"),
         ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
@@ -89,9 +90,9 @@ async fn every_error_in_the_settings_is_on_one_line_and_known_to_the_platform() 
         ("HOWK_API_MAX_REQUEST_SIZE", "8388608"),
     ]);
     for function in FUNCTIONS {
-        let told = starting.refusal(function).await;
+        let reported = starting.refusal(function).await;
         let line = starting.error_line(function);
-        let said = line["message"].as_str().unwrap();
+        let logged = line["message"].as_str().unwrap();
         for part in [
             " errors in the settings: ",
             "retry.jitter (HOWK_RETRY_JITTER): 2 is not",
@@ -102,14 +103,17 @@ async fn every_error_in_the_settings_is_on_one_line_and_known_to_the_platform() 
             "redis.sentinel_addrs (HOWK_REDIS_SENTINEL_ADDRS): sentinels are not asked: name the server in redis.addr",
             "api.max_request_size (HOWK_API_MAX_REQUEST_SIZE): 8388608 is more than the 4669440 bytes",
         ] {
-            assert!(said.contains(part), "{part}\nis not in {function}'s\n{said}");
-            assert!(told.contains(part), "{part}\nwas not told to the Runtime API by {function}:\n{told}");
+            assert!(logged.contains(part), "{part}\nis not in {function}'s\n{logged}");
+            assert!(
+                reported.contains(part),
+                "{part}\nwas not reported to the Runtime API by {function}:\n{reported}"
+            );
         }
-        assert!(told.contains("howk.settings"), "{told}");
-        assert!(!said.contains("reached"), "nothing was asked for: {said}");
-        assert_eq!(said.matches("kafka.username").count(), 1, "no error is listed twice: {said}");
+        assert!(reported.contains("howk.settings"), "{reported}");
+        assert!(!logged.contains("reached"), "no service was tried: {logged}");
+        assert_eq!(logged.matches("kafka.username").count(), 1, "no error is reported twice: {logged}");
         let undecided = usize::from(function == "enqueue");
-        assert_eq!(said.matches("api.auth").count(), undecided, "{function}: {said}");
+        assert_eq!(logged.matches("api.auth").count(), undecided, "{function}: {logged}");
         assert_eq!(starting.exit_code(function), Some(78), "{function}");
     }
     starting.lambda.shut_down().await;
@@ -117,7 +121,7 @@ async fn every_error_in_the_settings_is_on_one_line_and_known_to_the_platform() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_function_names_the_ignored_settings_that_are_set_in_one_line() {
-    let starting = Starting::told(&[
+    let starting = Starting::with_variables(&[
         ("HOWK_API_AUTH", "none"),
         ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
         ("HOWK_REDIS_ADDR", "127.0.0.1:2"),
@@ -139,38 +143,38 @@ async fn every_function_names_the_ignored_settings_that_are_set_in_one_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kafka_that_is_not_there_is_named_before_the_platform_gives_up() {
+async fn a_kafka_that_is_not_there_is_named_before_lambda_ends_the_start() {
     let redis = OwnRedis::start().await;
-    let starting = Starting::told(&[
+    let starting = Starting::with_variables(&[
         ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
         ("HOWK_REDIS_ADDR", &redis.address()),
         ("HOWK_REDIS_CLUSTER", "true"),
     ]);
     let begun = SystemClock.now();
-    let told = starting.refusal("reconciler").await;
+    let reported = starting.refusal("reconciler").await;
     let took = SystemClock.now().since(begun);
-    let said = starting.error_line("reconciler")["message"].as_str().unwrap().to_owned();
-    for text in [&told, &said] {
+    let logged = starting.error_line("reconciler")["message"].as_str().unwrap().to_owned();
+    for text in [&reported, &logged] {
         assert!(text.contains("Kafka cannot be reached: no Kafka broker answers: "), "{text}");
         assert!(text.contains("127.0.0.1:1") && text.contains("Connection refused"), "{text}");
         assert!(!text.contains("Redis cannot be reached"), "{text}");
     }
-    assert!(took < INIT_MAX, "the platform would have ended it before: {took:?}");
+    assert!(took < INIT_MAX, "Lambda would have ended the start before: {took:?}");
     assert_eq!(starting.exit_code("reconciler"), Some(1));
     starting.lambda.shut_down().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_is_not_there_is_named_together() {
-    let starting = Starting::told(&[
+async fn every_service_that_is_not_there_is_named_together() {
+    let starting = Starting::with_variables(&[
         ("HOWK_KAFKA_BROKERS", "127.0.0.1:1"),
         ("HOWK_REDIS_ADDR", "127.0.0.1:2"),
         ("HOWK_REDIS_CLUSTER", "true"),
     ]);
-    let told = starting.refusal("reconciler").await;
-    let said = starting.error_line("reconciler")["message"].as_str().unwrap().to_owned();
-    assert!(told.contains("howk.start"), "{told}");
-    for text in [&told, &said] {
+    let reported = starting.refusal("reconciler").await;
+    let logged = starting.error_line("reconciler")["message"].as_str().unwrap().to_owned();
+    assert!(reported.contains("howk.start"), "{reported}");
+    for text in [&reported, &logged] {
         assert!(text.contains("Kafka cannot be reached: ") && text.contains("; Redis cannot be reached: "), "{text}");
     }
     starting.lambda.shut_down().await;

@@ -1,4 +1,5 @@
-//! howk's own functions on the stack, on real Kafka and Redis: a webhook is delivered, retried, and survives a lost Redis.
+//! howk's own functions on the stack, on real Kafka and Redis: a webhook is delivered, retried, and survives a lost
+//! Redis.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,10 +15,10 @@ use testkit::generate::fresh_number;
 use testkit::receiver::{FakeReceiver, Reply};
 
 use crate::functions::binaries;
-use crate::own_redis::{OwnRedis, PATIENCE};
+use crate::own_redis::{OwnRedis, TIMEOUT};
 use crate::rig::until;
 
-/// Enough to spread keys; every one costs the broker files.
+/// Enough to spread keys. Few, because the broker keeps files open for each.
 const PARTITIONS: u32 = 4;
 
 /// howk on a stack of its own: topics and a group with a prefix, a Redis of its own, quick schedules.
@@ -42,7 +43,7 @@ impl Drop for Topics {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(delete_topics(&config, &specs)).ok()
         });
-        // What stays behind harms nobody.
+        // Topics that can't be deleted do no harm.
         drop(deleting);
     }
 }
@@ -55,7 +56,7 @@ impl System {
         let mut config = stack_config(&topics.config, redis.address());
         change(&mut config);
         let stack = Stack::start(config).await.unwrap();
-        stack.until_ready(PATIENCE).await.unwrap();
+        stack.until_ready(TIMEOUT).await.unwrap();
         Self { stack, redis, receiver, client: http_client().unwrap(), topics }
     }
 
@@ -171,7 +172,7 @@ async fn a_lane_that_is_killed_at_work_delivers_in_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_redis_is_rebuilt_and_what_waited_is_delivered() {
+async fn a_lost_redis_is_rebuilt_and_waiting_webhooks_are_delivered() {
     let system = System::start(|_| {}).await;
     system.receiver.script("/later", [Reply::status(503), Reply::status(503), Reply::status(200)]);
     let id = system.post("acme", "/later").await;

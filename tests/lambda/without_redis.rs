@@ -1,4 +1,4 @@
-//! A function that starts while Redis is away: what fails open works, and the rest once Redis is there.
+//! Functions that start while Redis is away: webhooks are accepted, and everything else works once Redis is there.
 
 use serde_json::{Value, json};
 use testkit::generate::fresh_number;
@@ -76,7 +76,7 @@ async fn a_wrong_login_is_refused_by_every_function() {
     let redis = OwnRedis::start().await;
     for name in ["enqueue", "fast-lane", "slow-lane", "scheduler", "reconciler"] {
         let mut variables = variables(&topics.config, redis.address());
-        variables.insert("HOWK_REDIS_USERNAME".to_owned(), "nobody".to_owned());
+        variables.insert("HOWK_REDIS_USERNAME".to_owned(), "unknown".to_owned());
         variables.insert("HOWK_REDIS_PASSWORD".to_owned(), "hunter2".to_owned());
         let function = Alone::new(name, variables);
         let line = function.refuses_to_start().await;

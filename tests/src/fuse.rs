@@ -41,12 +41,6 @@ pub struct Fuse {
     done: AtomicUsize,
 }
 
-impl std::fmt::Debug for Fuse {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Fuse").field("allowed", &self.allowed).finish_non_exhaustive()
-    }
-}
-
 fn dead() -> Fault {
     Fault::new(FaultKind::Transient, "the process is dead")
 }

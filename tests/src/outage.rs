@@ -17,12 +17,6 @@ pub struct Outage {
     page_max: Mutex<usize>,
 }
 
-impl std::fmt::Debug for Outage {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Outage").field("down", &self.down).finish_non_exhaustive()
-    }
-}
-
 impl Outage {
     /// A log of which every topic is in reach.
     pub fn new(inner: Arc<dyn Log>) -> Self {

@@ -14,12 +14,6 @@ pub struct Witness {
     published: Mutex<Vec<Record>>,
 }
 
-impl std::fmt::Debug for Witness {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Witness").finish_non_exhaustive()
-    }
-}
-
 impl Witness {
     /// Watches a log.
     pub fn new(inner: Arc<dyn Log>) -> Self {

@@ -54,12 +54,6 @@ pub struct World {
     processes: Vec<Vec<RemoteHandle<()>>>,
 }
 
-impl std::fmt::Debug for World {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("World").finish_non_exhaustive()
-    }
-}
-
 impl World {
     /// A world whose hot state is rebuilt and in which no process runs yet.
     ///

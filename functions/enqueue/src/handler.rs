@@ -29,12 +29,6 @@ pub struct HttpHandler {
     pub clock: Arc<dyn Clock>,
 }
 
-impl std::fmt::Debug for HttpHandler {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("HttpHandler").field("router", &self.router).finish_non_exhaustive()
-    }
-}
-
 impl HttpHandler {
     /// The service that the Lambda runtime calls once per invocation.
     pub fn service(

@@ -23,12 +23,6 @@ pub struct RebuildHandler {
     pub random: Arc<dyn Random>,
 }
 
-impl std::fmt::Debug for RebuildHandler {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("RebuildHandler").field("rebuild", &self.rebuild).finish_non_exhaustive()
-    }
-}
-
 impl Handler for RebuildHandler {
     type Answer = RebuildAnswer;
 

@@ -5,7 +5,7 @@ use lambda_kit::{Failure, Handler, Invoked};
 use wire::lambda::{ScheduleAnswer, Scheduled};
 
 /// Runs the scheduler for one invocation.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ScheduleHandler {
     /// The use-case.
     pub scheduler: Scheduler,

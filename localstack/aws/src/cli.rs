@@ -23,13 +23,13 @@ pub enum Verb {
     /// Start everything and stay; Ctrl-C ends everything that this started.
     ///
     /// Settings come from HOWK_* variables and a YAML file, as for the functions, which get them all. Kafka and Redis are
-    /// started by localstack/services, unless `HOWK_KAFKA_BROKERS` and `HOWK_REDIS_ADDR` are set. Where nobody said otherwise,
-    /// receivers on this machine are allowed, callers need no key, Redis is a cluster, and secrets are sealed with a key
-    /// for the life of the stack.
+    /// started by localstack/services, unless `HOWK_KAFKA_BROKERS` and `HOWK_REDIS_ADDR` are set. Unless a setting says
+    /// otherwise, receivers on this machine are allowed, callers need no key, Redis is a cluster, and secrets are sealed
+    /// with a key that is made for this stack and ends with it.
     Up(Up),
-    /// End what runs: the stack, wherever it was started, and the Kafka and Redis of localstack/services.
+    /// Stop the stack, whichever terminal started it, and the Kafka and Redis of localstack/services.
     Down(Running),
-    /// Say what runs; fails when nothing does.
+    /// Show what runs; fails when no stack does.
     Status(Running),
 }
 
@@ -54,27 +54,27 @@ pub struct Up {
     #[arg(long, value_name = "DIR")]
     pub functions: Option<PathBuf>,
 
-    /// What runs, in the form of infra/functions.json, which is the default.
+    /// The functions, event sources and schedules to run. Default: infra/functions.json.
     #[arg(long, value_name = "FILE")]
     pub spec: Option<PathBuf>,
 
-    /// An Invoke API to drive instead of the one here, such as that of `cargo lambda watch`: no function is started then.
+    /// Use the Invoke API at this URL, such as that of `cargo lambda watch`; no function is started here then.
     #[arg(long, value_name = "URL", value_parser = http_url)]
     pub invoke_url: Option<String>,
 
-    /// Invocations that may run at once, of all functions.
+    /// How many invocations of all functions together may run at once.
     #[arg(long, value_name = "N", default_value = "64")]
     pub concurrency: NonZeroUsize,
 
-    /// Let processes run between invocations, other than Lambda does.
+    /// Let processes run on between invocations. Lambda stops them.
     #[arg(long)]
     pub no_freeze: bool,
 
-    /// Leave Kafka and Redis running at the end, for the next `up`; `down` ends them.
+    /// Leave Kafka and Redis running at the end, for the next `up`; `down` stops them.
     #[arg(long)]
     pub keep_services: bool,
 
-    /// Show everything at work in the terminal. The functions' lines go to .howk/local.log meanwhile.
+    /// Show functions, event sources and webhooks live in the terminal. The log goes to .howk/local.log meanwhile.
     #[arg(long)]
     pub view: bool,
 }

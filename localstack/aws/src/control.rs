@@ -1,6 +1,9 @@
-//! The control API on loopback: looks at what runs, and does to it what AWS does on a bad day.
+//! The control API on loopback: shows what runs, and causes the failures that AWS can cause: freezes, kills, throttles,
+//! pauses and duplicates.
 //!
 //! It stands beside the Invoke API. localstack/README.md lists its routes.
+
+mod state;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,26 +15,25 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+pub use self::state::StackState;
 use crate::event_source::SourceControl;
 use crate::lambda::{FunctionState, Lambda};
 use crate::schedule::ScheduleControl;
-use crate::stack::StackState;
 
-/// Everything that can be looked at and changed.
-#[derive(Debug)]
+/// The parts of a stack that can be looked at and changed.
 pub struct Controls {
     /// The functions.
     pub lambda: Lambda,
-    /// What feeds them from Kafka.
+    /// The event sources, which invoke them with records of Kafka.
     pub sources: Vec<SourceControl>,
-    /// What starts them by the clock.
+    /// The schedules, which invoke them by the clock.
     pub schedules: Vec<ScheduleControl>,
     /// Cancelled to end the stack.
     pub stop: CancellationToken,
 }
 
 impl Controls {
-    /// What is to be seen of everything.
+    /// The state of every part.
     pub fn state(&self) -> StackState {
         StackState {
             functions: self.lambda.state(),
@@ -40,7 +42,7 @@ impl Controls {
         }
     }
 
-    /// What must still happen before records reach the functions.
+    /// What keeps records from reaching the functions, as a list for people; empty when every topic is polled.
     pub fn missing(&self) -> Vec<String> {
         let states = self.sources.iter().map(SourceControl::state);
         states
@@ -60,7 +62,7 @@ impl Controls {
     }
 }
 
-/// What may be changed of a function. What is absent stays.
+/// What may be changed of a function. What is absent stays as it is.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Change {

@@ -1,8 +1,8 @@
 //! An MSK event source: polls a topic and invokes a function with what it reads, as Lambda's pollers do.
 //!
-//! Each poller has partitions of its own and one batch under way, so a partition is never in two invocations. What a
-//! batch's records may come to is decided in `decide`, by what came of the invocation; offsets are committed for what has
-//! been handled or given up, never before. Whoever stops in between sees the same records again.
+//! Each poller has partitions of its own and one batch under way, so a partition is never in two invocations. What happens
+//! to a batch's records after an invocation is decided in `decide`. Offsets are committed for records that have been handled
+//! or given up, never before: after a stop in between, the same records are read again.
 //!
 //! Deliberately absent: membership in the consumer group (partitions are assigned here, so only one such source may run
 //! for a group), scaling of pollers, filters, schema registries.

@@ -1,12 +1,11 @@
 //! The HTTP front: an HTTP API with one integration, payload format 2.0 in and out.
 //!
-//! Whatever comes goes to one function. `/ready` answers 200 only when its function says so and everything that moves a
-//! webhook on is at work.
+//! Every request goes to one function. `/ready` answers 200 only when that function does and nothing is missing that a
+//! webhook needs to be delivered.
 
 mod answer;
 mod event;
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,16 +24,16 @@ use crate::lambda::SYNC_BYTES_MAX;
 
 /// Bytes of a request's body, at most.
 const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a function's answer may take: API Gateway's limit.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the front is made of.
+/// The parts and settings of the front.
 pub struct Front {
     /// The function that answers.
     pub function: String,
     /// How functions are invoked.
     pub invoker: Invoker,
-    /// What is missing before a webhook would be delivered, as a list for people.
+    /// Lists what keeps a webhook from being delivered, for people; empty when nothing does.
     pub missing: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -42,13 +41,7 @@ pub struct Front {
     pub random: Arc<dyn Random>,
 }
 
-impl fmt::Debug for Front {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Front").field("function", &self.function).finish_non_exhaustive()
-    }
-}
-
-/// The routes: all there are.
+/// The routes: every path goes to the function.
 pub fn router(front: Front) -> Router {
     Router::new().fallback(answer).with_state(Arc::new(front))
 }
@@ -74,7 +67,7 @@ async fn answer(
     }
     tokio::select! {
         invoked = front.invoker.invoke_in_trace(&front.function, &trace, event) => answered(invoked),
-        () = front.clock.sleep(PATIENCE) => problem(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+        () = front.clock.sleep(ANSWER_TIMEOUT) => problem(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
     }
 }
 

@@ -1,4 +1,5 @@
-//! A client of the public Invoke API: how everything that triggers a function reaches it, here or in any emulator.
+//! A client of the public Invoke API. The front, event sources and schedules invoke functions through it, here or in any
+//! emulator.
 
 use std::error::Error;
 use std::time::Duration;
@@ -7,8 +8,8 @@ use anyhow::Context;
 use bytes::Bytes;
 use reqwest::{Client, RequestBuilder, StatusCode};
 
-/// Longer than the longest function.
-const PATIENCE: Duration = Duration::from_mins(16);
+/// How long an invocation may take: longer than a function may run, which is 15 minutes.
+const TIMEOUT: Duration = Duration::from_mins(16);
 
 /// Invokes functions.
 #[derive(Debug, Clone)]
@@ -17,7 +18,7 @@ pub struct Invoker {
     url: String,
 }
 
-/// What came of an invocation.
+/// The result of an invocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invoked {
     /// The function answered.
@@ -26,9 +27,9 @@ pub enum Invoked {
     FunctionError(Bytes),
     /// No concurrency is left.
     Throttled,
-    /// The event is too large ever to be taken.
+    /// The event is larger than the Invoke API takes.
     TooLarge,
-    /// It could not be tried, for a reason that may pass.
+    /// It could not be tried, for a reason that may be temporary.
     Unavailable(String),
 }
 
@@ -44,19 +45,19 @@ impl Invoker {
     /// Invokes a function and waits for its answer.
     pub async fn invoke(&self, function: &str, event: impl Into<Bytes>) -> Invoked {
         let request = self.request(function, "RequestResponse").body(event.into());
-        ask(request).await
+        send(request).await
     }
 
-    /// The same as part of a trace, as `X-Amzn-Trace-Id` says it.
+    /// The same as part of a trace, which is in the form of `X-Amzn-Trace-Id`.
     pub async fn invoke_in_trace(&self, function: &str, trace: &str, event: impl Into<Bytes>) -> Invoked {
         let request = self.request(function, "RequestResponse").header("x-amzn-trace-id", trace).body(event.into());
-        ask(request).await
+        send(request).await
     }
 
-    /// Hands an event over, to be handled later.
+    /// Hands an event over, for the function to handle later.
     pub async fn invoke_later(&self, function: &str, event: impl Into<Bytes>) -> Invoked {
         let request = self.request(function, "Event").body(event.into());
-        ask(request).await
+        send(request).await
     }
 
     fn request(&self, function: &str, kind: &str) -> RequestBuilder {
@@ -65,7 +66,7 @@ impl Invoker {
     }
 }
 
-async fn ask(request: RequestBuilder) -> Invoked {
+async fn send(request: RequestBuilder) -> Invoked {
     let answer = match request.send().await {
         Ok(answer) => answer,
         Err(error) => return Invoked::Unavailable(chain(&error)),
@@ -83,9 +84,9 @@ async fn ask(request: RequestBuilder) -> Invoked {
 /// # Errors
 /// When none can be built.
 pub fn http_client() -> anyhow::Result<Client> {
-    // Chooses for the process, unless something else did already. Nothing here uses TLS, but the client asks.
+    // The client wants a TLS provider, although nothing here uses TLS. An error means that the process has one already.
     rustls::crypto::ring::default_provider().install_default().ok();
-    Client::builder().no_proxy().timeout(PATIENCE).pool_max_idle_per_host(64).build().context("no HTTP client")
+    Client::builder().no_proxy().timeout(TIMEOUT).pool_max_idle_per_host(64).build().context("no HTTP client")
 }
 
 fn classified(status: StatusCode, body: Bytes) -> Invoked {
@@ -97,7 +98,7 @@ fn classified(status: StatusCode, body: Bytes) -> Invoked {
     }
 }
 
-/// An error with its causes: a client's own text says only that it could not send.
+/// An error with its causes: the client's own text only says that sending failed.
 fn chain(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -10,6 +10,7 @@ mod function;
 mod invocation;
 mod invoke_api;
 mod later;
+mod order;
 mod output;
 mod pool;
 mod runtime_api;
@@ -18,21 +19,22 @@ mod signal;
 mod start;
 mod state;
 
-pub use answer::{Answer, Refused};
+pub use answer::{Answer, InvokeError};
 pub use function::Program;
 pub use invocation::Invocation;
 pub use invoke_api::{ASYNC_BYTES_MAX, SYNC_BYTES_MAX, router};
 pub use output::{Line, Output};
-pub use service::{ConcurrencyLimits, Lambda, LambdaConfig};
+pub use pool::ConcurrencyLimits;
+pub use service::{Lambda, LambdaConfig};
 pub use state::{EnvironmentState, FunctionState, Phase};
 
-/// The account that everything here belongs to.
+/// The account in the ARNs of everything here.
 const ACCOUNT: &str = "000000000000";
 
-/// Where everything here is said to be.
+/// The region in the ARNs of everything here.
 pub const REGION: &str = "eu-west-1";
 
-/// The name of a function among all of AWS's resources.
+/// The ARN of a function.
 pub fn function_arn(name: &str) -> String {
     format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}")
 }

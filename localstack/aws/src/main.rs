@@ -1,4 +1,4 @@
-//! `howk-local`: reads the command line and the settings, brings the stack up, and takes it down.
+//! `howk-local`: reads the command line and runs its verb.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -13,7 +13,7 @@ use howk_local::local::{services, stop};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
-/// What bad settings end with: `EX_CONFIG` of sysexits.
+/// The exit code for bad settings: `EX_CONFIG` of sysexits.
 const BAD_SETTINGS: u8 = 78;
 
 fn main() -> ExitCode {
@@ -26,21 +26,21 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("howk-local: {error:#}"));
+            print_error(&format!("howk-local: {error:#}"));
             if error.is::<BadSettings>() { ExitCode::from(BAD_SETTINGS) } else { ExitCode::FAILURE }
         }
     }
 }
 
-fn complain(text: &str) {
-    // Where even standard error is closed, the exit code still tells.
+fn print_error(text: &str) {
+    // When standard error is closed, the exit code alone must do.
     writeln!(std::io::stderr(), "{text}").ok();
 }
 
 #[tokio::main]
 async fn up(options: &Up) -> anyhow::Result<()> {
     let shows = options.view && std::io::stderr().is_terminal();
-    // Under the view the log goes to a file, as it would spoil the picture.
+    // While the view is shown the log goes to a file, because it would overwrite the picture.
     start_logging(if shows { Some(log_file()?) } else { None })?;
     let asked = CancellationToken::new();
     let stack = LocalStack { options, shows, asked: asked.clone() };

@@ -2,7 +2,6 @@
 
 mod payload;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,13 +17,13 @@ use self::payload::Firing;
 use crate::invoker::{Invoked, Invoker};
 use crate::spec::ScheduleSpec;
 
-/// Between a failed try to hand an event over and the next, at first and at last.
+/// The pause between a failed try to hand an event over and the next: the first, and the longest. It doubles.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 
-/// What a schedule is made of.
+/// The parts and settings of a schedule.
 #[derive(Clone)]
 pub struct ScheduleConfig {
-    /// What it invokes, and when.
+    /// The function, the rate and the payload.
     pub spec: ScheduleSpec,
     /// How functions are invoked.
     pub invoker: Invoker,
@@ -34,18 +33,12 @@ pub struct ScheduleConfig {
     pub random: Arc<dyn Random>,
 }
 
-impl fmt::Debug for ScheduleConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ScheduleConfig").field("spec", &self.spec).finish_non_exhaustive()
-    }
-}
-
-/// What is to be seen of a schedule.
+/// What the control API and the view show of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ScheduleState {
     /// The function that it invokes.
     pub function: String,
-    /// Whether it was told to pause.
+    /// Whether it is paused.
     pub is_paused: bool,
     /// Events that were handed over.
     pub handed_over: u64,
@@ -53,7 +46,7 @@ pub struct ScheduleState {
     pub given_up: u64,
 }
 
-/// Sees and changes a schedule. Clones are of the same one.
+/// Shows and changes a schedule. Clones control the same one.
 #[derive(Debug, Clone)]
 pub struct ScheduleControl(Arc<Watched>);
 
@@ -65,22 +58,22 @@ struct Watched {
 }
 
 impl ScheduleControl {
-    /// What is to be seen.
+    /// Its state.
     pub fn state(&self) -> ScheduleState {
         ScheduleState { is_paused: *self.0.paused.borrow(), ..self.0.state.lock().clone() }
     }
 
-    /// Lets its times go by.
+    /// Skips its times until [`Self::resume`].
     pub fn pause(&self) {
         self.0.paused.send_replace(true);
     }
 
-    /// Goes on.
+    /// Ends a pause.
     pub fn resume(&self) {
         self.0.paused.send_replace(false);
     }
 
-    /// Invokes now, beyond the schedule.
+    /// Invokes the function now, in addition to the schedule.
     pub fn fire(&self) {
         self.0.fire.notify_one();
     }
@@ -111,12 +104,12 @@ impl Schedule {
         Self { control, stop, tasks }
     }
 
-    /// Sees and changes it.
+    /// What shows and changes it.
     pub fn control(&self) -> ScheduleControl {
         self.control.clone()
     }
 
-    /// Stops it. Events that were not handed over are given up.
+    /// Stops it. Events that are not handed over yet are dropped.
     pub async fn stop(&self) {
         self.stop.cancel();
         self.tasks.close();

@@ -1,29 +1,32 @@
-//! What runs: functions, event sources and schedules, as `infra/functions.json` lists them.
+//! The functions, event sources and schedules to run, as `infra/functions.json` lists them.
 //!
 //! The one list that the deployment, this stack and the tests share: the deployment's defaults are held equal to it by a
-//! test (infra/test/functions.test.ts). It says nothing about where Kafka is or what the
-//! functions are told: that comes from the settings.
+//! test (infra/test/functions.test.ts). The addresses of Kafka and Redis and the functions' variables come from the
+//! settings.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 mod event_source;
+mod milliseconds;
 mod schedule;
 
 pub use event_source::{EventSourceSpec, PartialResponse, RetryPolicy, StartingPosition, Tombstones};
 pub use schedule::ScheduleSpec;
 
-/// What runs.
+use milliseconds::ms;
+
+/// The functions, event sources and schedules to run.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StackSpec {
     /// The functions.
     pub functions: Vec<FunctionSpec>,
-    /// What feeds them from Kafka.
+    /// The event sources, which invoke them with records of Kafka.
     pub event_sources: Vec<EventSourceSpec>,
-    /// What starts them by the clock.
+    /// The schedules, which invoke them by the clock.
     pub schedules: Vec<ScheduleSpec>,
 }
 
@@ -39,7 +42,7 @@ impl StackSpec {
     /// Reads a list like `infra/functions.json`.
     ///
     /// # Errors
-    /// Everything in it that does not fit together.
+    /// Every mistake in it.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let spec: Self = serde_json::from_str(text)?;
         let known = |name: &str| spec.functions.iter().any(|function| function.name == name);
@@ -55,17 +58,17 @@ impl StackSpec {
         Ok(spec)
     }
 
-    /// The function of a name, to change what it is told.
+    /// A function, to change its spec.
     pub fn function(&mut self, name: &str) -> Option<&mut FunctionSpec> {
         self.functions.iter_mut().find(|function| function.name == name)
     }
 
-    /// The event source of a function, to change how it is fed.
+    /// The event source of a function, to change its spec.
     pub fn event_source(&mut self, function: &str) -> Option<&mut EventSourceSpec> {
         self.event_sources.iter_mut().find(|source| source.function == function)
     }
 
-    /// The schedule of a function.
+    /// The schedule of a function, to change its spec.
     pub fn schedule(&mut self, function: &str) -> Option<&mut ScheduleSpec> {
         self.schedules.iter_mut().find(|schedule| schedule.function == function)
     }
@@ -77,13 +80,13 @@ impl StackSpec {
 pub struct FunctionSpec {
     /// Its name, which is also that of its binary.
     pub name: String,
-    /// Memory in MB: told to the function, not enforced.
+    /// Memory in MB. The function gets it as a variable; it is not enforced.
     #[serde(default = "memory")]
     pub memory_mb: u32,
     /// How long an invocation may take, in whole milliseconds, up to 15 minutes.
     #[serde(rename = "timeout_ms", deserialize_with = "ms", default = "timeout")]
     pub timeout: Duration,
-    /// How many invocations may run at once; without it, what the account has left.
+    /// How many invocations may run at once; without it, as many as the account has left.
     #[serde(default)]
     pub reserved_concurrency: Option<usize>,
     /// How many requests one invocation of a lane has under way, unless `delivery.concurrency` says otherwise.
@@ -95,7 +98,7 @@ pub struct FunctionSpec {
     /// How old an asynchronous event may become before it is given up.
     #[serde(rename = "event_age_ms", deserialize_with = "ms", default = "event_age")]
     pub event_age: Duration,
-    /// Variables of its own, over those that all functions get.
+    /// Variables of its own, which override those that all functions get.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
 }
@@ -143,16 +146,6 @@ const fn event_age() -> Duration {
     Duration::from_hours(6)
 }
 
-/// Whole milliseconds.
-fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    u64::deserialize(deserializer).map(Duration::from_millis)
-}
-
-/// Whole milliseconds, or null for without end.
-fn ms_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    Option::<u64>::deserialize(deserializer).map(|span| span.map(Duration::from_millis))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,15 +159,15 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told() {
+    fn every_mistake_is_reported() {
         let text = r#"{"functions":[{"name":"a","timeout_ms":0,"retries":3}],
             "schedules":[{"function":"b"}],
             "event_sources":[{"function":"c","topic":"t","batch_size":0,"on_failure_topic":"t"}]}"#;
-        let told = StackSpec::parse(text).unwrap_err().to_string();
+        let error = StackSpec::parse(text).unwrap_err().to_string();
         for part in
             ["a: timeout_ms", "a: retries", "no function b", "no function c", "batch_size", "on_failure_topic"]
         {
-            assert!(told.contains(part), "{part}: {told}");
+            assert!(error.contains(part), "{part}: {error}");
         }
     }
 }

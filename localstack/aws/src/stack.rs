@@ -1,11 +1,8 @@
-//! Everything together: Lambda, event sources, schedules and the front, from one list of what runs.
+//! A stack: Lambda, event sources, schedules and the front, by one list of functions.
 //!
 //! Tests start one in their own process, with functions, topics and a group of their own.
 
-mod state;
-
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,8 +18,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-pub use self::state::StackState;
-use crate::control::{self, Controls};
+use crate::control::{self, Controls, StackState};
 use crate::event_source::{EventSource, SourceConfig, SourceControl};
 use crate::front::{self, Front};
 use crate::invoker::{Invoker, http_client};
@@ -32,15 +28,15 @@ use crate::spec::{EventSourceSpec, ScheduleSpec, StackSpec};
 
 /// The function behind the front.
 const FRONT: &str = "enqueue";
-/// How a lane is told how many requests it may have under way.
+/// The variable that says how many requests a lane may have under way.
 const CONCURRENCY: &str = "HOWK_DELIVERY_CONCURRENCY";
-/// Between two looks at whether a webhook would be delivered.
+/// The pause between two looks at `/ready`.
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
-/// What a stack is made of.
-#[derive(Debug, Clone)]
+/// The parts and settings of a stack.
+#[derive(Clone)]
 pub struct StackConfig {
-    /// What runs. Topics are named as in `infra/topics.json`.
+    /// The functions, event sources and schedules. Topics are named as in `infra/topics.json`.
     pub spec: StackSpec,
     /// The binary of each function.
     pub binaries: BTreeMap<String, PathBuf>,
@@ -48,10 +44,10 @@ pub struct StackConfig {
     pub variables: BTreeMap<String, String>,
     /// Kafka's brokers.
     pub brokers: Vec<String>,
-    /// What topics are called, by their names in the spec. Those that are missing are called as in the spec.
+    /// The topics' names in Kafka, by their names in the spec. A topic that is not listed has its name of the spec.
     pub topics: BTreeMap<String, String>,
-    /// The consumer group of the first event source; that of each other has `-slow` behind it for the slow lane, and
-    /// the function's name for any other.
+    /// The consumer group of the fast lane's event source. The slow lane's is this with `-slow` behind it, that of any other
+    /// function this with `-` and the function's name.
     pub group: String,
     /// The port of the front; 0 takes any free one.
     pub port: u16,
@@ -63,7 +59,7 @@ pub struct StackConfig {
     pub freezes: bool,
     /// Invocations that may run at once, of all functions.
     pub account_concurrency: usize,
-    /// Where the functions' lines go.
+    /// The destination of the functions' lines.
     pub output: Output,
 }
 
@@ -124,11 +120,11 @@ impl StackConfig {
 
 /// A running stack.
 pub struct Stack {
-    /// Where webhooks are posted.
+    /// The URL of the front, where webhooks are posted.
     pub url: String,
-    /// Where the Invoke API is, and the control API.
+    /// The URL of the Invoke API and of the control API.
     pub lambda_url: String,
-    /// Cancelled when somebody asks for the end through the control API.
+    /// Cancelled when the control API is asked to end the stack.
     pub asked_to_stop: CancellationToken,
     lambda: Lambda,
     sources: Vec<EventSource>,
@@ -138,17 +134,11 @@ pub struct Stack {
     servers: JoinSet<()>,
 }
 
-impl fmt::Debug for Stack {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Stack").field("url", &self.url).finish_non_exhaustive()
-    }
-}
-
 impl Stack {
-    /// Starts everything. Every function is started once, so that one that can't start is found now.
+    /// Starts everything. Every function is started once, so that a function that can't start fails the start.
     ///
     /// # Errors
-    /// A port that is taken, or what each function that could not start said.
+    /// A port that is taken, or the error of each function that could not start.
     pub async fn start(config: StackConfig) -> anyhow::Result<Self> {
         let surroundings = Surroundings { clock: Arc::new(SystemClock), random: Arc::new(SystemRandom) };
         let (front_listener, url) = listen(config.port, "--port").await?;
@@ -176,7 +166,7 @@ impl Stack {
         Ok(Self { url, lambda_url, asked_to_stop, lambda, sources, schedules, controls, clock, servers })
     }
 
-    /// Lambda, to look at environments and to freeze, kill and throttle.
+    /// Lambda, to look at environments, and to freeze, kill and throttle them.
     pub const fn lambda(&self) -> &Lambda {
         &self.lambda
     }
@@ -191,12 +181,12 @@ impl Stack {
         self.controls.schedule(function).cloned()
     }
 
-    /// What is to be seen of everything.
+    /// The state of every part.
     pub fn state(&self) -> StackState {
         self.controls.state()
     }
 
-    /// What the control API and the view share.
+    /// What the control API and the view use.
     pub fn controls(&self) -> Arc<Controls> {
         Arc::clone(&self.controls)
     }
@@ -204,7 +194,7 @@ impl Stack {
     /// Waits until `/ready` on the front answers 200.
     ///
     /// # Errors
-    /// What was missing when the timeout ended.
+    /// When it is not ready within the timeout: what is missing.
     pub async fn until_ready(&self, timeout: Duration) -> anyhow::Result<()> {
         let client = http_client()?;
         let give_up_at = self.clock.now().plus(timeout);
@@ -219,7 +209,7 @@ impl Stack {
         }
     }
 
-    /// Stops everything: what feeds functions first, then the functions. Nothing is left running.
+    /// Stops everything: schedules and event sources first, then the functions. No process is left running.
     pub async fn shut_down(mut self) {
         join_all(self.schedules.iter().map(Schedule::stop)).await;
         join_all(self.sources.iter().map(|source| source.stop(&*self.clock))).await;
@@ -228,7 +218,7 @@ impl Stack {
     }
 }
 
-/// Time and chance, and what is built on them.
+/// The clock and the randomness of a stack.
 struct Surroundings {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
@@ -270,7 +260,7 @@ impl Surroundings {
     }
 }
 
-/// Starts every function once, and tells of all that can't start.
+/// Starts every function once; the error names all that can't start.
 async fn warm(lambda: &Lambda) -> anyhow::Result<()> {
     let names: Vec<String> = lambda.state().into_iter().map(|function| function.name).collect();
     let warmed = join_all(names.iter().map(|name| lambda.warm(name))).await;
@@ -289,7 +279,7 @@ async fn listen(port: u16, option: &str) -> anyhow::Result<(TcpListener, String)
 }
 
 async fn serve(listener: TcpListener, router: Router) {
-    // An answer is small: waiting for more of it would only delay it.
+    // Answers are small: without this the system would delay them, waiting for more data to send.
     let listener = listener.tap_io(|connection| drop(connection.set_nodelay(true)));
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     if let Err(error) = axum::serve(listener, service).await {

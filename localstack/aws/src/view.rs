@@ -5,5 +5,5 @@ mod howk;
 mod screen;
 
 pub use draw::{Seen, draw};
-pub use howk::{HowkState, Sight};
+pub use howk::{HowkReader, HowkState};
 pub use screen::show;

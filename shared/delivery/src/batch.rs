@@ -41,13 +41,6 @@ pub struct Batch {
     pub failed: Arc<AtomicBool>,
 }
 
-impl std::fmt::Debug for Batch {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = formatter.debug_struct("Batch");
-        shown.field("concurrency", &self.concurrency).field("per_key", &self.per_key).finish_non_exhaustive()
-    }
-}
-
 /// What became of a batch.
 #[derive(Debug)]
 pub enum Completion {

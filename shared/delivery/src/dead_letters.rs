@@ -38,12 +38,6 @@ pub struct DeadLetterService {
     pub clock: Arc<dyn Clock>,
 }
 
-impl std::fmt::Debug for DeadLetterService {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("DeadLetterService").finish_non_exhaustive()
-    }
-}
-
 /// A dead letter and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {

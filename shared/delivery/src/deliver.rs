@@ -58,12 +58,6 @@ pub struct Deliver {
     pub policy: Arc<Policy>,
 }
 
-impl std::fmt::Debug for Deliver {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Deliver").field("policy", &self.policy).finish_non_exhaustive()
-    }
-}
-
 /// One run of a lane: an invocation of its function, or a server's consumer.
 #[derive(Debug, Clone)]
 pub struct Invocation {

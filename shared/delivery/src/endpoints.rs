@@ -43,12 +43,6 @@ pub struct EndpointService {
     pub health_urls: Arc<HealthUrls>,
 }
 
-impl std::fmt::Debug for EndpointService {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("EndpointService").field("health_urls", &self.health_urls).finish_non_exhaustive()
-    }
-}
-
 impl EndpointService {
     /// What is known of one endpoint; `None` when it is in its normal state.
     ///

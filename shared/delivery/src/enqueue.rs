@@ -61,12 +61,6 @@ pub struct Enqueue {
     pub stats: Arc<StatsBuffer>,
 }
 
-impl std::fmt::Debug for Enqueue {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Enqueue").finish_non_exhaustive()
-    }
-}
-
 impl Enqueue {
     /// Refuses an endpoint that could never be sent to.
     ///

@@ -3,6 +3,7 @@
 //! The functions and the servers call the use-cases; adapters implement the ports. A use-case reads facts from the ports,
 //! has `domain` decide, and has the resulting effects performed by `effects`, the only interpreter. Deliberately absent:
 //! decisions, Kafka, Redis, HTTP, Lambda, serialisation, reading a clock, spawning tasks.
+#![warn(missing_docs)]
 
 pub mod batch;
 pub mod dead_letters;

@@ -51,12 +51,6 @@ pub struct Rebuild {
     pub sweep_every: Duration,
 }
 
-impl std::fmt::Debug for Rebuild {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Rebuild").finish_non_exhaustive()
-    }
-}
-
 /// When to rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {

@@ -37,12 +37,6 @@ pub struct Release {
     pub lease_time: Duration,
 }
 
-impl std::fmt::Debug for Release {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Release").field("batch_max", &self.batch_max).finish_non_exhaustive()
-    }
-}
-
 /// What one tick did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticked {

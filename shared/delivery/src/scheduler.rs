@@ -43,12 +43,6 @@ pub struct Scheduler {
     pub poll: Duration,
 }
 
-impl std::fmt::Debug for Scheduler {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Scheduler").field("poll", &self.poll).finish_non_exhaustive()
-    }
-}
-
 /// What a run did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ran {

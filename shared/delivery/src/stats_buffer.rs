@@ -18,12 +18,6 @@ pub struct StatsBuffer {
     store: Option<Arc<dyn Stats>>,
 }
 
-impl std::fmt::Debug for StatsBuffer {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("StatsBuffer").finish_non_exhaustive()
-    }
-}
-
 /// The hour that a point in time falls into, UTC.
 pub const fn hour_of(at: Timestamp) -> Hour {
     Hour(at.as_secs() / 3600)

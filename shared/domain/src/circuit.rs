@@ -109,16 +109,6 @@ impl CircuitPolicy {
         self.recovery_timeout
     }
 
-    /// Failures within the window that open a closed circuit, if they outnumber the successes.
-    pub const fn failure_threshold(&self) -> u32 {
-        self.failure_threshold
-    }
-
-    /// Probes in a row that must succeed before a half-open circuit closes.
-    pub const fn success_threshold(&self) -> u32 {
-        self.success_threshold
-    }
-
     /// What was counted within the window since the circuit closed at `since`: the counts that open it.
     pub fn counted(&self, since: Timestamp, buckets: &[Bucket], now: Timestamp) -> Tally {
         recent(buckets, self.failure_window, since, now)

@@ -14,6 +14,7 @@
 //! Every decision is a plain function of (facts, policy, now, entropy) and returns ordered [`Effect`]s. `delivery` calls
 //! the decisions and has one interpreter that performs effects. Deliberately absent: async, clocks, randomness,
 //! serialisation, I/O, logging; a test fails on a manifest that could bring them in.
+#![warn(missing_docs)]
 
 mod admit;
 mod circuit;

@@ -39,12 +39,6 @@ pub struct Api {
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
-impl std::fmt::Debug for Api {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Api").field("limits", &self.limits).field("auth", &self.auth).finish_non_exhaustive()
-    }
-}
-
 /// Bounds and defaults of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiLimits {
@@ -69,10 +63,4 @@ pub struct Health {
     pub log: Arc<dyn Log>,
     /// Whether the server takes requests: set once it serves, unset when it begins to stop.
     pub ready: Arc<AtomicBool>,
-}
-
-impl std::fmt::Debug for Health {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Health").field("ready", &self.ready).finish_non_exhaustive()
-    }
 }

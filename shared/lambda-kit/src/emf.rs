@@ -33,14 +33,7 @@ pub struct Emf {
 }
 
 /// The recorder to install.
-#[derive(Debug)]
 pub struct EmfRecorder(Emf);
-
-impl std::fmt::Debug for Emf {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Emf").field("function", &self.function).finish_non_exhaustive()
-    }
-}
 
 impl Emf {
     /// Starts with nothing counted. `function` is a dimension of every metric.

@@ -39,7 +39,7 @@ pub enum PartialResponses {
 }
 
 /// Works on the batches of a lane.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct LaneHandler {
     batch: Batch,
     lane: Lane,

@@ -47,12 +47,6 @@ pub struct FunctionContext {
     pub emf: Emf,
 }
 
-impl std::fmt::Debug for FunctionContext {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("FunctionContext").field("emf", &self.emf).finish_non_exhaustive()
-    }
-}
-
 impl FunctionContext {
     /// Writes the metrics that were counted since the last flush, at the end of an invocation.
     pub fn flush_metrics(&self, request_id: &str) {

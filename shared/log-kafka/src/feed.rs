@@ -54,12 +54,6 @@ struct Commits {
     turn: tokio::sync::Mutex<Option<Interval>>,
 }
 
-impl std::fmt::Debug for KafkaFeed {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("KafkaFeed").field("topic", &self.membership.topic_name()).finish_non_exhaustive()
-    }
-}
-
 impl KafkaFeed {
     pub(crate) fn join(config: &KafkaConfig, topic: Topic, clock: Arc<dyn Clock>) -> Result<Self, Fault> {
         let membership = Arc::new(Membership::new(config, topic));

@@ -34,12 +34,6 @@ pub struct IamTokens {
     last: parking_lot::Mutex<Option<Token>>,
 }
 
-impl std::fmt::Debug for IamTokens {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("IamTokens").field("region", &self.region).finish_non_exhaustive()
-    }
-}
-
 /// Why there is no token.
 #[derive(Debug, Error)]
 enum NoToken {

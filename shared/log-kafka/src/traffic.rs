@@ -3,7 +3,6 @@
 //! A client reports its totals at an interval, so the sums lag behind by one interval, and what a client sends after its last
 //! report is never counted.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,23 +21,17 @@ pub struct Traffic {
 }
 
 /// Counts the traffic of every client that is built with it. Clones count together.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct TrafficCounter {
     pub(crate) interval: Duration,
     sums: Arc<Sums>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Sums {
     requests: AtomicU64,
     published: AtomicU64,
     fetched: AtomicU64,
-}
-
-impl fmt::Debug for TrafficCounter {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("TrafficCounter").field("interval", &self.interval).finish_non_exhaustive()
-    }
 }
 
 impl TrafficCounter {

@@ -3,7 +3,6 @@
 //! Called through the port. It makes at most one request per call: the client's own retries and redirects are off. The
 //! total deadline runs from before the name lookup to the last byte that is read.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,12 +36,6 @@ pub struct HttpSender {
     policy: Arc<AddressPolicy>,
     writer: HeaderWriter,
     vault: Arc<dyn Vault>,
-}
-
-impl fmt::Debug for HttpSender {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("HttpSender").field("policy", &self.policy).finish_non_exhaustive()
-    }
 }
 
 impl HttpSender {

@@ -52,12 +52,6 @@ pub struct Consumer {
     pub stop: CancellationToken,
 }
 
-impl std::fmt::Debug for Consumer {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Consumer").field("invocation", &self.invocation).finish_non_exhaustive()
-    }
-}
-
 impl Consumer {
     /// Delivers until `stop` is cancelled, then finishes the deliveries under way.
     pub async fn run(self) {

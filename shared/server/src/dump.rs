@@ -9,12 +9,6 @@ use domain::{Endpoint, Outcome};
 /// Logs requests and outcomes of another sender.
 pub(crate) struct DumpingSender(pub(crate) Arc<dyn Sender>);
 
-impl std::fmt::Debug for DumpingSender {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("DumpingSender").finish_non_exhaustive()
-    }
-}
-
 #[async_trait]
 impl Sender for DumpingSender {
     async fn send(&self, request: Request<'_>) -> Outcome {

@@ -48,12 +48,6 @@ pub enum Lifetime {
 /// Joins the consumer group of a lane's topic. Returns one feed for each consumer.
 pub type Join = dyn Fn(Topic) -> anyhow::Result<Vec<Arc<dyn Feed>>> + Send + Sync;
 
-impl std::fmt::Debug for Backend {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Backend").finish_non_exhaustive()
-    }
-}
-
 impl Backend {
     /// Log and hot state in memory, with one consumer for each partition. Returns the store too, which the demo wipes.
     pub fn in_memory(limits: &MemoryLimits) -> (Self, Arc<MemoryStore>) {
@@ -80,12 +74,6 @@ pub struct Edges {
     pub random: Arc<dyn Random>,
 }
 
-impl std::fmt::Debug for Edges {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Edges").finish_non_exhaustive()
-    }
-}
-
 /// How requests are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
@@ -96,7 +84,7 @@ pub enum Sending {
 }
 
 /// The use-cases.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct System {
     /// Log and hot state.
     pub backend: Backend,

@@ -4,7 +4,6 @@
 //! environment.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 
 /// What [`crate::load`] reads.
@@ -15,12 +14,6 @@ pub struct Sources<'a> {
     pub file: Option<PathBuf>,
     /// The variables.
     pub environment: &'a dyn Environment,
-}
-
-impl fmt::Debug for Sources<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Sources").field("file", &self.file).finish_non_exhaustive()
-    }
 }
 
 /// A set of variables.

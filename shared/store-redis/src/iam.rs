@@ -4,7 +4,6 @@
 //! young. A token ends with the credentials that signed it, if they end first.
 
 use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -62,13 +61,6 @@ struct Identity {
 struct Token {
     value: Secret,
     ends_at: Timestamp,
-}
-
-impl fmt::Debug for IamLogins {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { cache, user, .. } = &*self.0;
-        formatter.debug_struct("IamLogins").field("cache", cache).field("user", user).finish_non_exhaustive()
-    }
 }
 
 impl IamLogins {

@@ -4,7 +4,6 @@
 //! every connection. Deliberately absent: TLS, HTTP/2, and answers that are not HTTP (`sender-http` tests those).
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,12 +31,6 @@ pub struct FakeReceiver {
     seen: Arc<Seen>,
     /// Aborted, with every connection, when the receiver is dropped.
     _server: JoinSet<()>,
-}
-
-impl fmt::Debug for FakeReceiver {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("FakeReceiver").field("address", &self.address).finish_non_exhaustive()
-    }
 }
 
 /// The script of the receiver and the requests that it saw.

@@ -45,7 +45,7 @@ pub enum WithoutRedis {
 pub struct ConnectError(Vec<String>);
 
 /// A log on Kafka and a hot state on Redis, both connected.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Connected {
     /// The log.
     pub log: Arc<KafkaLog>,

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use domain::{
-    CircuitPolicy, Endpoint, HealthUrls, InflightLimits, LanePolicy, Policy, PolicyError, ReleasePolicy, ResponseBody,
-    RetryPolicy,
+    CircuitPolicy, Endpoint, HealthUrls, InflightLimits, LanePolicy, Policy, PolicyError, ReleasePolicy,
+    ResponseBody, RetryPolicy,
 };
 use settings::{Settings, ValidationError};
 

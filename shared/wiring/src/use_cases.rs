@@ -46,12 +46,6 @@ pub struct Stores {
     pub recovery: Arc<dyn Recovery>,
 }
 
-impl std::fmt::Debug for Stores {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Stores").finish_non_exhaustive()
-    }
-}
-
 impl Stores {
     /// The ports of a store that implements all of them.
     pub fn of<S>(store: &Arc<S>) -> Self
@@ -83,12 +77,6 @@ pub struct UseCases {
     pub random: Arc<dyn Random>,
     /// Statistics that are not written yet.
     pub stats_buffer: Arc<StatsBuffer>,
-}
-
-impl std::fmt::Debug for UseCases {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("UseCases").finish_non_exhaustive()
-    }
 }
 
 impl UseCases {

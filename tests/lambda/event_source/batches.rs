@@ -32,7 +32,7 @@ async fn an_event_has_the_shape_that_aws_sends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_record_lacks_is_null_or_missing() {
+async fn a_missing_key_or_value_is_null_or_missing() {
     for (tombstones, expected) in [(Tombstones::Null, Some(&json!(null))), (Tombstones::Missing, None)] {
         let (topic, emulator) = (Topic::new(1).await, Emulator::start([]).await);
         let _source = topic.source(EventSourceSpec { tombstones, ..topic.spec() }, &emulator);
@@ -116,7 +116,7 @@ async fn a_partition_is_never_in_two_invocations_and_others_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_goes_on_where_its_group_stands() {
+async fn it_reads_on_from_the_offsets_of_its_group() {
     let (topic, emulator) = (Topic::new(1).await, Emulator::start([]).await);
     topic.write_all(0, numbers(0..3)).await;
     let source = topic.source(topic.spec(), &emulator);
@@ -130,7 +130,7 @@ async fn it_goes_on_where_its_group_stands() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_not_committed_comes_again_after_a_stop() {
+async fn records_that_were_not_committed_are_read_again_after_a_stop() {
     let (topic, held) = (Topic::new(1).await, Emulator::start([Reply::Held]).await);
     topic.write(0, "once").await;
     let source = topic.source(topic.spec(), &held);

@@ -1,4 +1,4 @@
-//! What becomes of a batch that the function fails.
+//! Batches that the function fails.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn good() -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_batch_comes_again_whole_until_it_succeeds() {
+async fn a_failed_batch_is_tried_again_with_all_its_records_until_it_succeeds() {
     let replies = [Reply::Error, Reply::Throttle, Reply::Error, good()];
     let (topic, emulator) = (Topic::new(1).await, Emulator::start(replies).await);
     topic.write_all(0, numbers(0..3)).await;
@@ -36,7 +36,7 @@ async fn nothing_is_committed_while_a_batch_fails() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_its_retries_a_batch_goes_to_the_on_failure_topic_under_its_keys() {
-    // Throttles count as nothing.
+    // Throttles count as no failure.
     let replies = [Reply::Throttle, Reply::Error, Reply::Throttle, Reply::Error, Reply::Error, good()];
     let (topic, destination) = (Topic::new(1).await, Topic::new(1).await);
     let emulator = Emulator::start(replies).await;
@@ -83,7 +83,7 @@ async fn a_split_batch_isolates_its_poison_and_keeps_the_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_old_is_given_up_untried() {
+async fn a_record_that_is_too_old_is_given_up_untried() {
     let (topic, emulator) = (Topic::new(1).await, Emulator::start([]).await);
     let old = FutureRecord::to(&topic.name).partition(0).key("key").payload("old").timestamp(1_000_000);
     topic.send(old).await;

@@ -1,4 +1,5 @@
-//! Event sources that a cluster names no brokers to while it is coming back: their clients may forget all of them for good.
+//! Event sources whose cluster returns an empty list of brokers while it is coming back: their clients may then forget
+//! every broker for good.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -11,15 +12,15 @@ use tokio::sync::Mutex;
 use super::{Topic, brokers, numbers};
 use crate::emulator::{Emulator, Reply};
 
-/// One test at a time has the proxy.
+/// The proxy, which one test at a time uses.
 static PROXY: LazyLock<Mutex<Proxy>> = LazyLock::new(|| Mutex::new(Proxy::start(ports())));
 
-/// How often it happens: not every client forgets.
+/// How often a test repeats it: not every client forgets its brokers.
 const ROUNDS: usize = 4;
-/// How long the brokers are not named.
+/// How long the list of brokers is empty.
 const HIDDEN: Duration = Duration::from_secs(2);
 /// How long a source may take to notice, and to go on with another client.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 const TICK: Duration = Duration::from_millis(50);
 
 fn ports() -> (u16, u16) {
@@ -31,7 +32,7 @@ fn source(topic: &Topic, emulator: &Emulator) -> EventSource {
     topic.source_at(vec![format!("127.0.0.1:{}", ports().1)], spec, emulator)
 }
 
-/// Names no brokers for a while, to whoever connects anew.
+/// Returns an empty list of brokers for a while, to clients that connect anew.
 async fn hide(proxy: &Proxy) {
     proxy.name(Names::NoBroker);
     proxy.cut();
@@ -39,7 +40,7 @@ async fn hide(proxy: &Proxy) {
     proxy.name(Names::Brokers);
 }
 
-/// Waits until records are committed, and says what was asked otherwise.
+/// Waits until the group has committed up to an offset.
 async fn until_committed(topic: &Topic, next: usize, what: &str) {
     let next = i64::try_from(next).unwrap();
     let committed = async {
@@ -47,7 +48,7 @@ async fn until_committed(topic: &Topic, next: usize, what: &str) {
             tokio::time::sleep(TICK).await;
         }
     };
-    let is_committed = tokio::time::timeout(PATIENCE, committed).await.is_ok();
+    let is_committed = tokio::time::timeout(TIMEOUT, committed).await.is_ok();
     assert!(is_committed, "{what}: the group stands at {:?}, not at {next}", topic.committed(0));
 }
 

@@ -25,7 +25,7 @@ fn reporting(topic: &Topic, partial_response: PartialResponse) -> EventSourceSpe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn either_only_the_failed_come_again_or_all_from_the_first_of_them_on() {
+async fn either_only_the_failed_are_tried_again_or_all_from_the_first_of_them_on() {
     let cases = [
         (PartialResponse::OnlyFailed, vec![(0, 1), (0, 3)]),
         (PartialResponse::FromFirstFailed, vec![(0, 1), (0, 2), (0, 3)]),
@@ -46,7 +46,7 @@ async fn either_only_the_failed_come_again_or_all_from_the_first_of_them_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_names_nothing_that_was_sent_repeats_the_whole_batch() {
+async fn an_answer_that_names_an_unknown_record_repeats_the_whole_batch() {
     let topic = two_partitions().await;
     let unclear = [
         failed(&topic.name, &[(0, 1), (0, 99)]),
@@ -68,7 +68,7 @@ async fn what_names_nothing_that_was_sent_repeats_the_whole_batch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_named_is_everything_handled() {
+async fn an_answer_that_names_no_record_means_that_all_are_handled() {
     for answer in ["", "null", "{}", r#"{"batchItemFailures":null}"#, r#"{"batchItemFailures":[]}"#] {
         let (topic, emulator) = (Topic::new(1).await, Emulator::start([Reply::Answer(answer.to_owned())]).await);
         topic.write(0, "one").await;

@@ -1,4 +1,4 @@
-//! Batches that come more than once, and batches that nobody can read.
+//! Batches that are handed over more than once, and batches that can't be decoded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const COUNT: usize = 100;
 /// Poison in one batch: as many records as the event source of the fast lane puts into one.
 const POISON: u64 = 100;
 
-/// The events of everything that waits for the fast lane, as an event source of its own makes them.
+/// The events of every record that waits for the fast lane, made by another event source.
 async fn events(scene: &Scene) -> Vec<String> {
     let emulator = Emulator::start([]).await;
     let source = EventSource::start(SourceConfig {
@@ -55,17 +55,17 @@ async fn a_batch_that_comes_three_times_two_of_them_at_once_is_sent_once() {
     let at_once = events.iter().chain(&events).map(|event| invoker.invoke("fast-lane", event.clone()));
     for answer in join_all(at_once).await {
         let Invoked::Answered(answer) = answer else { panic!("{answer:?}") };
-        assert_eq!(answer, r#"{"batchItemFailures":[]}"#, "who came second is no failure");
+        assert_eq!(answer, r#"{"batchItemFailures":[]}"#, "a duplicate is no failure");
     }
     scene.source("fast-lane").resume();
     let balance = scene.settle(&accepted).await;
     assert_eq!((balance.requests, balance.extra), (150, 0), "{:?}", balance.causes);
 }
 
-/// A batch whose every record is poison succeeds: each record is a dead letter with a reason, and what comes after it is
-/// delivered.
+/// A batch whose every record is poison succeeds: each record becomes a dead letter with a reason, and webhooks after
+/// it are delivered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_batch_of_nothing_but_poison_is_buried_and_blocks_nobody() {
+async fn a_batch_of_nothing_but_poison_becomes_dead_letters_and_blocks_no_webhook() {
     let mut scene = Scene::start("poison").await;
     let topics = scene.setup.topics();
     let source = scene.source("fast-lane");
@@ -73,7 +73,7 @@ async fn a_batch_of_nothing_but_poison_is_buried_and_blocks_nobody() {
     let poisoner = Poisoner::new(&scene.pair, [topics.pending.clone(), topics.pending], 7);
     tokio::task::spawn_blocking(move || poisoner.write_all(POISON, 0)).await.unwrap();
     source.resume();
-    until("nothing is left", async || source.state().records >= POISON && source.state().lag == 0).await;
+    until("every record is handled", async || source.state().records >= POISON && source.state().lag == 0).await;
     let ledger = &mut scene.stage.ledger;
     ledger.read_on().await.unwrap();
     assert_eq!(u64::try_from(ledger.undecodable.len()).unwrap(), POISON, "each has its dead letter");

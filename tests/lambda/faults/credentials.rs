@@ -1,4 +1,4 @@
-//! What gives functions their credentials, as a container's host does: brief ones, made anew whenever they are asked for.
+//! A server that gives functions short-lived credentials, as a container's host does; each request gets new ones.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -15,18 +15,18 @@ use tokio::task::JoinSet;
 const ACCESS_KEY: &str = "howk";
 const SECRET_ACCESS_KEY: &str = "sesame";
 
-/// Gives credentials on this machine.
+/// A server of credentials.
 pub(crate) struct Credentials {
     url: String,
     _server: JoinSet<()>,
 }
 
 impl Credentials {
-    /// Gives credentials that live so long.
-    pub(crate) async fn start(life: Duration) -> Self {
+    /// Starts a server whose credentials expire after `lifetime`.
+    pub(crate) async fn start(lifetime: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
-        let routes = Router::new().route("/", get(give)).with_state(life);
+        let routes = Router::new().route("/", get(give)).with_state(lifetime);
         let mut server = JoinSet::new();
         server.spawn(async move { axum::serve(listener, routes).await.unwrap() });
         Self { url, _server: server }
@@ -44,12 +44,12 @@ impl Credentials {
     }
 }
 
-async fn give(State(life): State<Duration>) -> String {
-    let end = SystemClock.now().plus(life);
+async fn give(State(lifetime): State<Duration>) -> String {
+    let end = SystemClock.now().plus(lifetime);
     json!({
         "AccessKeyId": ACCESS_KEY,
         "SecretAccessKey": SECRET_ACCESS_KEY,
-        // What Kafka reads the end from.
+        // Kafka's token check reads the expiry from here.
         "Token": end.as_ms().to_string(),
         "Expiration": humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(end.as_ms())).to_string(),
     })

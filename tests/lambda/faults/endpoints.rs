@@ -1,4 +1,4 @@
-//! Endpoints that hang or are dead, beside others that are well: what they cost the others is measured and told.
+//! An endpoint that hangs, beside others that are healthy.
 
 use domain::ReasonType;
 use howk_tests::rig::load::{Accepted, End, Planned};
@@ -13,7 +13,7 @@ const HANGING: usize = 6;
 /// One endpoint never answers. All others go on, long before it is given up; its webhooks end as dead letters, with every
 /// request recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_that_hangs_on_every_connection_holds_nobody_else_up() {
+async fn an_endpoint_that_hangs_on_every_connection_delays_no_other_endpoint() {
     let mut scene = Scene::with(quick("hangs").with("HOWK_DELIVERY_TIMEOUT", "3s"), |_, _| {}).await;
     let hanging = scene.post("hangs", Planned::dead(Behaviour::Hangs, ATTEMPTS), (HANGING, 1)).await;
     let well = scene.post("well", Planned::delivered(Behaviour::Takes), (400, 40)).await;

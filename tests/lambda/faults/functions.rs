@@ -21,7 +21,7 @@ use log_kafka::KafkaConfig;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::own_redis::PATIENCE;
+use crate::own_redis::TIMEOUT;
 use crate::system::{create_few_partitions, stack_config};
 
 /// The functions that can be struck, in the order of their numbers.
@@ -63,14 +63,14 @@ impl Functions {
         }
         change(&mut config);
         let stack = Stack::start(config).await.unwrap();
-        stack.until_ready(PATIENCE).await.unwrap();
+        stack.until_ready(TIMEOUT).await.unwrap();
         let ended = Arc::default();
         let mut looking = JoinSet::new();
         looking.spawn(look_for_ends(stack.lambda().clone(), Arc::clone(&ended)));
         Self { stack, log, frozen: Mutex::default(), ended, _looking: looking }
     }
 
-    /// The environments of a function that live.
+    /// The environments of a function that have not ended.
     pub(crate) fn environments(&self, function: &str) -> Vec<EnvironmentState> {
         let all = self.stack.lambda().state_of(function).unwrap().environments;
         all.into_iter().filter(|one| one.phase != Phase::Ended).collect()
@@ -150,7 +150,7 @@ impl Installation for Functions {
     }
 }
 
-/// Notes when environments end, for ever.
+/// Records when environments end, until it is dropped.
 async fn look_for_ends(lambda: Lambda, ended: Arc<Mutex<BTreeMap<u64, Timestamp>>>) {
     let mut known: Vec<u64> = Vec::new();
     loop {
@@ -163,7 +163,8 @@ async fn look_for_ends(lambda: Lambda, ended: Arc<Mutex<BTreeMap<u64, Timestamp>
     }
 }
 
-/// A script that becomes the function and has it tell its requests' receivers which environment it is.
+/// A script that runs the function with a user agent that names its environment, so that receivers know who sent a
+/// request.
 fn with_a_name(folder: &Path, name: &str, program: &Path) -> PathBuf {
     std::fs::create_dir_all(folder).unwrap();
     let script = folder.join(name);

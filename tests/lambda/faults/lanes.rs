@@ -38,7 +38,7 @@ async fn throttled_functions_hold_work_up_and_lose_none() {
         let throttles = async || scene.functions.stack.lambda().state_of(function).unwrap().throttles;
         until(&format!("{function} is throttled"), async || throttles().await >= before + 3).await;
         if function == "fast-lane" {
-            assert_eq!(scene.requests(), 0, "nobody can send");
+            assert_eq!(scene.requests(), 0, "no lane can send");
         }
         throttle(&scene, function, None);
     }
@@ -46,7 +46,7 @@ async fn throttled_functions_hold_work_up_and_lose_none() {
     assert_eq!(balance.extra, 0, "{:?}", balance.causes);
 }
 
-/// A throttled front door says so, and whoever is refused repeats it (the load does) and is accepted once.
+/// A throttled front answers 503. Callers that repeat the request (as the load does) are accepted once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_throttled_front_refuses_and_accepts_once_when_it_may() {
     let scene = Scene::start("refused").await;
@@ -65,25 +65,25 @@ async fn a_throttled_front_refuses_and_accepts_once_when_it_may() {
     assert_eq!((balance.requests, balance.extra), (50, 0));
 }
 
-/// A batch that needs longer than its invocation may take: the lane begins what there is time for and hands the rest
-/// back, so the platform never has to kill it, and nothing is sent twice.
+/// A batch that needs longer than its invocation may take: the lane begins the requests that it has time for and has the
+/// other records redelivered. So Lambda never has to kill it, and no request is sent twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lane_that_has_too_little_time_for_a_batch_hands_the_rest_back() {
+async fn a_lane_that_has_too_little_time_for_a_batch_has_the_other_records_redelivered() {
     let setup = quick("late").with("HOWK_KAFKA_PER_KEY_PARALLELISM", "1");
     let scene = Scene::with(setup, |_, config| config.spec.function("fast-lane").unwrap().timeout = TIMEOUT).await;
     let source = scene.source("fast-lane");
     source.pause();
     let accepted = scene.post("late", Planned::delivered(Behaviour::TakesAfter(400)), (4 * SERIES, SERIES)).await;
     source.resume();
-    until("something was handed back", async || source.state().item_failures > 0).await;
+    until("a record is redelivered", async || source.state().item_failures > 0).await;
     until("all was sent", async || scene.requests() >= 40).await;
     let timeouts = scene.functions.stack.lambda().state_of("fast-lane").unwrap().timeouts;
     let balance = scene.settle(&accepted).await;
     assert_eq!((timeouts, balance.requests, balance.extra), (0, 40, 0), "{:?}", balance.causes);
 }
 
-/// Lanes that stand still in the middle of their requests run into their deadline: the platform ends them, the event source
-/// repeats the batch, and whoever takes a request over says so.
+/// Lanes that stand still in the middle of their requests run into their deadline: Lambda kills them, the event source
+/// repeats the batch, and a request that is sent again is marked as taken over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lane_that_times_out_at_work_is_taken_over() {
     let scene = Scene::with(quick("timeout"), |_, config| {
@@ -92,7 +92,7 @@ async fn a_lane_that_times_out_at_work_is_taken_over() {
         }
     })
     .await;
-    // What is slow goes from the one lane to the other, which stops with it.
+    // Webhooks to slow endpoints are diverted to the slow lane, which is frozen with them.
     let mut accepted = scene.post("slow", Planned::delivered(Behaviour::Slow), (20, 10)).await;
     let lambda = scene.functions.stack.lambda().clone();
     let stop_at_work = async |lane: &str, requests: u32| {

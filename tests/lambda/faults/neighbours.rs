@@ -1,6 +1,7 @@
-//! What endpoints that are dead or hang cost their neighbours, told as ratios: measured in the same run with these endpoints
-//! dead or hanging and with the same ones well, so that it is not their load that is measured. A machine that does
-//! something else meanwhile makes the ratios larger; what is asserted is far from them, and near what it is without isolation. `HOWK_LAMBDA_ROUNDS` measures more often.
+//! What endpoints that are dead or hang cost other endpoints, as ratios: the same run measures with these endpoints
+//! dead or hanging, and with the same ones healthy, so that their load alone makes no difference. A busy machine makes
+//! the ratios larger; the asserted bounds are far above them, near the values without isolation. `HOWK_LAMBDA_ROUNDS`
+//! measures more often.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,20 +17,20 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, quick};
 
-/// Webhooks to endpoints that are well, and how far they are apart.
+/// Webhooks to healthy endpoints, and the time between two of them.
 const COUNT: usize = 80;
 const APART: Duration = Duration::from_millis(40);
-/// Before a refused call is repeated.
+/// The pause before a refused call is repeated.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Endpoints that are well. Tenants too: each has one.
+/// Healthy endpoints. Each belongs to a tenant of its own.
 const ENDPOINTS: usize = 38;
-/// Of 40 endpoints 2 are 5 %.
+/// Endpoints that hang: 2 of 40 are 5 %.
 const HANGING: usize = 2;
 
 /// One series of measurements.
 #[derive(Debug, Default)]
 struct Measured {
-    /// From acceptance to the request, of webhooks to endpoints that are well, in ms.
+    /// From acceptance to the request, of webhooks to healthy endpoints, in ms.
     latencies: Vec<u64>,
     invocations: u64,
     busy_ms: u64,
@@ -68,8 +69,8 @@ async fn post(scene: &Scene, tenant: &str, url: &str) -> (WebhookId, Timestamp) 
     }
 }
 
-/// Posts to the endpoints that are well, evenly, and with every so many of these calls to another one that behaves so; waits
-/// until the former are delivered.
+/// Posts to the healthy endpoints at an even rate, and with every `every`th call also to another endpoint with this
+/// behaviour; waits until the webhooks to healthy endpoints are delivered.
 async fn series(scene: &mut Scene, (behaviour, every): (Behaviour, usize), measured: &mut Measured) {
     let before = scene.functions.stack.lambda().state_of("fast-lane").unwrap();
     let calls = (0..COUNT).map(|number| {
@@ -99,7 +100,7 @@ async fn series(scene: &mut Scene, (behaviour, every): (Behaviour, usize), measu
     }
 }
 
-/// Compares rounds in which these endpoints are well and rounds in which they behave so.
+/// Compares rounds in which the other endpoints are healthy with rounds in which they have this behaviour.
 async fn compare(name: &str, behaviour: Behaviour, every: usize) {
     // Six times the fast lane's timeout, as by default.
     let setup = quick(name).with("HOWK_CIRCUIT_BREAKER_RECOVERY_TIMEOUT", "3600ms");
@@ -123,7 +124,7 @@ async fn compare(name: &str, behaviour: Behaviour, every: usize) {
         with.invocations,
         without.invocations,
     ));
-    // Whoever waits behind a request that hangs waits for the fast lane's timeout.
+    // A webhook that waits behind a hanging request waits for the fast lane's timeout.
     let isolated = u64::try_from(FAST_TIMEOUT.as_millis()).unwrap() / 2;
     assert!(median < isolated, "most of the others wait behind what does not work: {median} ms");
     assert!(invocation < isolated, "the fast lane's invocations wait for what does not work: {invocation} ms");

@@ -14,7 +14,7 @@ use howk_tests::rig::servers::Setup;
 
 use super::functions::Functions;
 
-/// What a test works with. What comes first is ended first.
+/// What a test works with. Fields are dropped in this order.
 pub(crate) struct Scene {
     pub(crate) stage: Stage,
     pub(crate) functions: Arc<Functions>,

@@ -12,8 +12,8 @@ use crate::rig::{some, until};
 /// Longer than a scheduler's lease lasts.
 const BEYOND_ITS_LEASE: Duration = Duration::from_secs(4);
 
-/// Each tick comes twice, and one that was frozen comes back when its lease is another's. Each due webhook is released, and
-/// requested once for each of its attempts.
+/// Each tick is handed over twice, and a frozen scheduler goes on when another one holds the lease. Each due webhook is
+/// released, and requested once for each of its attempts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_schedulers_at_once_release_everything_once() {
     let scene = Scene::with(quick("two"), |_, config| config.spec.schedule("scheduler").unwrap().copies = 2).await;

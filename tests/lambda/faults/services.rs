@@ -13,10 +13,10 @@ use crate::rig::until;
 
 /// How long Kafka is away.
 const AWAY: Duration = Duration::from_secs(5);
-/// How long a caller waits for the word that howk cannot accept: as long as a function of the front may take.
-const CALLERS_PATIENCE: Duration = Duration::from_secs(20);
-/// How long tokens are good for.
-const TOKENS_LIVE: Duration = Duration::from_secs(4);
+/// How long a caller waits for a refusal: as long as the front's function may take.
+const CALLER_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long tokens are valid.
+const TOKEN_LIFETIME: Duration = Duration::from_secs(4);
 const TAKING: Planned = Planned::delivered(Behaviour::Takes);
 
 /// Does something to the pair, which blocks.
@@ -25,8 +25,8 @@ async fn on_pair(scene: &Scene, act: impl FnOnce(&Pair) + Send + 'static) {
     tokio::task::spawn_blocking(move || act(&pair)).await.unwrap();
 }
 
-/// Kafka is stopped for a while. Callers are told 503 and when to repeat it; what was accepted before, and what they repeat
-/// until it is accepted, is delivered.
+/// Kafka is stopped for a while. Callers get 503 with Retry-After; webhooks that were accepted before, and those that
+/// callers repeat until they are accepted, are delivered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn accepted_means_delivered_when_kafka_was_away() {
     let scene = Scene::start("kafka").await;
@@ -34,7 +34,7 @@ async fn accepted_means_delivered_when_kafka_was_away() {
     on_pair(&scene, |pair| pair.stop(Service::Kafka)).await;
     let url = format!("{}/webhooks/tenant/enqueue", scene.functions.stack.url);
     let body = r#"{"endpoint":"http://127.0.0.1:1/","payload":1}"#;
-    let refused = scene.stage.client.post(url).body(body).timeout(CALLERS_PATIENCE).send().await.unwrap();
+    let refused = scene.stage.client.post(url).body(body).timeout(CALLER_TIMEOUT).send().await.unwrap();
     assert_eq!(refused.status(), 503);
     assert!(refused.headers().contains_key("retry-after"));
     let returning = async {
@@ -73,16 +73,16 @@ async fn functions_that_thaw_without_connections_deliver_at_once() {
 /// what Kafka lets their connections do. The next invocations accept and deliver everything in one try.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn functions_that_thaw_with_tokens_that_have_ended_deliver_at_once() {
-    let credentials = Credentials::start(TOKENS_LIVE).await;
+    let credentials = Credentials::start(TOKEN_LIFETIME).await;
     let scene = Scene::with(quick("token"), |pair, config| {
         config.variables.extend(credentials.variables(pair.brokers_with_tokens()));
     })
     .await;
-    deliver_in_rounds(scene, async |_| tokio::time::sleep(TOKENS_LIVE).await).await;
+    deliver_in_rounds(scene, async |_| tokio::time::sleep(TOKEN_LIFETIME).await).await;
 }
 
-/// Has webhooks delivered a few times, with something that befalls the frozen functions in between.
-async fn deliver_in_rounds(scene: Scene, befall: impl AsyncFn(&Scene)) {
+/// Has webhooks delivered three times, and does something to the frozen functions in between.
+async fn deliver_in_rounds(scene: Scene, disturb: impl AsyncFn(&Scene)) {
     let mut accepted = Vec::new();
     for round in 0..3 {
         accepted.extend(scene.post(&format!("{round}"), TAKING, (50, 10)).await);
@@ -91,7 +91,7 @@ async fn deliver_in_rounds(scene: Scene, befall: impl AsyncFn(&Scene)) {
             .await;
         until("all stand still", async || scene.functions.environments("fast-lane").iter().all(|one| one.frozen))
             .await;
-        befall(&scene).await;
+        disturb(&scene).await;
         let ready = scene.stage.client.get(format!("{}/ready", scene.functions.stack.url)).send().await.unwrap();
         assert_eq!(ready.status(), 200, "a function that asks Kafka and Redis is answered");
     }
@@ -104,10 +104,10 @@ async fn deliver_in_rounds(scene: Scene, befall: impl AsyncFn(&Scene)) {
     assert_eq!((balance.requests, balance.extra), (150, 0), "{:?}", balance.causes);
 }
 
-/// Redis is emptied, and replaced, under load. The lanes hand back until the reconciler has restored it, and
-/// nobody has to do anything.
+/// Redis is emptied, and replaced, under load. The lanes have their records redelivered until the reconciler has
+/// rebuilt it; no operator has to do anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_store_is_restored_under_load_while_the_lanes_hand_back() {
+async fn a_lost_store_is_rebuilt_under_load_while_the_lanes_have_their_records_redelivered() {
     let scene = Scene::start("flush").await;
     let losses: [fn(&Pair); 2] = [Pair::flush, |pair| {
         pair.kill(Service::Redis);
@@ -124,9 +124,9 @@ async fn a_lost_store_is_restored_under_load_while_the_lanes_hand_back() {
         let (posted, ()) = futures::join!(scene.post(&name, failing, (150, 50)), losing);
         accepted.extend(posted);
         let rebuilt = async || scene.functions.logged("the hot state is rebuilt") > round;
-        until("the reconciler has restored it", rebuilt).await;
+        until("the reconciler has rebuilt it", rebuilt).await;
     }
     let source = scene.source("fast-lane").state();
-    assert!(source.item_failures > 0, "the lanes handed back meanwhile: {source:?}");
+    assert!(source.item_failures > 0, "the lanes had records redelivered meanwhile: {source:?}");
     scene.settle(&accepted).await;
 }

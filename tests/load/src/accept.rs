@@ -1,4 +1,4 @@
-//! `accept`: howk's API and a bare handler, in turns, single and in batches.
+//! `accept`: compares howk's API with a bare handler, in turns, for single webhooks and for batches.
 //!
 //! In memory the bare handler only parses the body; what howk accepts is read from its topic and dropped, in a back end
 //! that is new in every round. On Kafka and Redis the bare handler also sends one record for each webhook and awaits its
@@ -12,24 +12,25 @@ use server::system::System;
 use server::telemetry::RenderMetrics;
 
 use crate::accept::bare::router as bare_router;
+use crate::accept::round::{Ground, Round, Rounds};
 use crate::accept::served::Served;
-use crate::accept::told::tell;
 use crate::child::Generator;
 use crate::cli::{AcceptOptions, GeneratorOptions, On};
 use crate::generator::{self, Generated};
 use crate::howk;
 use crate::loops::Records;
-use crate::measure::{Meter, Percentiles, Sample};
+use crate::measure::Meter;
 use crate::progress;
 use crate::report::Report;
 use crate::servers::ServerCpu;
-use crate::services::{Clients, Services, Traffic};
+use crate::services::Services;
 
 mod bare;
+mod round;
 mod served;
-mod told;
+mod table;
 
-/// Webhooks of a batch: the most that a request may carry.
+/// Webhooks of a batch: the most that one request may carry.
 const BATCH: u32 = 100;
 
 /// Runs the measurement.
@@ -42,7 +43,7 @@ pub(crate) async fn run(options: &AcceptOptions) -> anyhow::Result<Report> {
         "{} webhooks of {} bytes, {} connections, {} tenants, {} rounds of each side in turns, medians",
         options.count, options.shape.payload_bytes, options.concurrency, options.shape.tenants, options.rounds
     );
-    let mut report = Report::new("accept", about, &told::HEADER);
+    let mut report = Report::new("accept", about, &table::HEADER);
     let services = Services::open(&options.services).await?;
     let measured = measure(options, services.as_ref(), (&metrics, &mut report)).await;
     if let Some(services) = services {
@@ -61,7 +62,7 @@ async fn measure(
     for ground in grounds.into_iter().flatten() {
         for (batch, how) in [(1, "single"), (BATCH, "batches of 100")] {
             let run = Run { options, ground: &ground, batch, metrics };
-            tell(report, &ground, (how, &run.rounds().await?));
+            table::add(report, &ground, (how, &run.rounds().await?));
         }
     }
     Ok(())
@@ -72,26 +73,6 @@ async fn ground(options: &AcceptOptions, services: Option<&Services>) -> anyhow:
     let clients = services.connect().await?;
     let system = howk::system_on(&howk::settings(options.concurrency), clients.backend.clone()).await?;
     Ok(Some(Ground::Services(Box::new((services.clone(), clients, system)))))
-}
-
-/// What howk stands on.
-enum Ground {
-    Memory,
-    Services(Box<(Services, Clients, System)>),
-}
-
-/// What one round of one side took.
-struct Round {
-    sample: Sample,
-    latency: Percentiles,
-    servers: ServerCpu,
-    traffic: Option<Traffic>,
-}
-
-#[derive(Default)]
-struct Rounds {
-    howk: Vec<Round>,
-    bare: Vec<Round>,
 }
 
 struct Run<'a> {
@@ -105,7 +86,7 @@ impl Run<'_> {
     async fn rounds(&self) -> anyhow::Result<Rounds> {
         let mut rounds = Rounds::default();
         let bar = progress::bar(u64::from(self.options.rounds), "rounds");
-        // The round before the first warms up caches and the allocator.
+        // Round 0 only warms up caches and the allocator, and is not counted.
         for round in 0..=self.options.rounds {
             let howk = self.howk().await?;
             let bare = self.against(Served::start(bare_router(self.records()?)).await?).await?;
@@ -146,7 +127,7 @@ impl Run<'_> {
         }
     }
 
-    /// Lets a generator loose on a server of this process.
+    /// Measures a server of this process while a generator posts to it.
     async fn against(&self, served: Served) -> anyhow::Result<Round> {
         let Self { options, batch, .. } = self;
         let mut generator = Generator::start(&GeneratorOptions {

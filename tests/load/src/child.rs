@@ -1,6 +1,6 @@
-//! Children: this program once more, under a hidden subcommand, so that their CPU time is their own.
+//! Children: processes of this program under a hidden subcommand. Their CPU time is not counted as this process's.
 //!
-//! A child says one line when it is ready and ends when its standard input does; it dies with its parent either way.
+//! A child prints one line when it is ready, and ends when its standard input is closed, so also when its parent dies.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 
-use crate::cli::{GeneratorOptions, Note};
+use crate::cli::{GeneratorOptions, Recording};
 use crate::generator::Generated;
 use crate::measure::Percentiles;
 
@@ -60,17 +60,17 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Starts a receiver that notes what it is told to; `numbers` is how many different payloads there are.
+    /// Starts a receiver that records this of every request; `numbers` is how many different payloads there are.
     ///
     /// # Errors
     /// When it does not get ready.
-    pub(crate) async fn start(note: Note, numbers: u32) -> anyhow::Result<Self> {
-        let note = match note {
-            Note::Nothing => "nothing",
-            Note::Numbers => "numbers",
-            Note::Latency => "latency",
+    pub(crate) async fn start(recording: Recording, numbers: u32) -> anyhow::Result<Self> {
+        let recording = match recording {
+            Recording::Nothing => "nothing",
+            Recording::Numbers => "numbers",
+            Recording::Latency => "latency",
         };
-        let arguments = ["receiver", "--note", note, "--numbers", &numbers.to_string()].map(str::to_owned);
+        let arguments = ["receiver", "--record", recording, "--numbers", &numbers.to_string()].map(str::to_owned);
         let mut child = Child::start(&arguments)?;
         let port = child.ready().await?.parse().context("the receiver's first line is its port")?;
         rustls::crypto::ring::default_provider().install_default().ok();
@@ -81,28 +81,28 @@ impl Receiver {
     /// How many requests it answered.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When it does not answer.
     pub(crate) async fn count(&self) -> anyhow::Result<u64> {
-        serde_json::from_slice(&self.ask("count").await?).context("the receiver's count")
+        serde_json::from_slice(&self.get("count").await?).context("the receiver's count")
     }
 
-    /// How often each number came, 255 standing for that and more.
+    /// How often each number was received, up to 255; more counts as 255.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When it does not answer.
     pub(crate) async fn numbers(&self) -> anyhow::Result<Vec<u8>> {
-        self.ask("numbers").await
+        self.get("numbers").await
     }
 
-    /// How old payloads were when they came.
+    /// How old payloads were when they were received.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When it does not answer.
     pub(crate) async fn latency(&self) -> anyhow::Result<Percentiles> {
-        serde_json::from_slice(&self.ask("latency").await?).context("the receiver's latencies")
+        serde_json::from_slice(&self.get("latency").await?).context("the receiver's latencies")
     }
 
-    async fn ask(&self, what: &str) -> anyhow::Result<Vec<u8>> {
+    async fn get(&self, what: &str) -> anyhow::Result<Vec<u8>> {
         let url = format!("http://127.0.0.1:{}/_/{what}", self.port);
         let answer = self.client.get(url).send().await?.error_for_status()?;
         Ok(answer.bytes().await?.to_vec())
@@ -111,13 +111,13 @@ impl Receiver {
     /// Ends it.
     ///
     /// # Errors
-    /// When it ended badly.
+    /// When it ended with an error.
     pub(crate) async fn end(self) -> anyhow::Result<()> {
         self.child.end().await
     }
 }
 
-/// The caller of a measurement, ready to begin.
+/// The generator of a measurement: it posts the webhooks.
 #[derive(Debug)]
 pub(crate) struct Generator(Child);
 
@@ -159,7 +159,7 @@ impl Generator {
     /// Ends it.
     ///
     /// # Errors
-    /// When it ended badly.
+    /// When it ended with an error.
     pub(crate) async fn end(self) -> anyhow::Result<()> {
         self.0.end().await
     }

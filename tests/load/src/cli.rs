@@ -33,26 +33,30 @@ pub(crate) struct Cli {
 /// What is measured.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Deliveries per CPU second: howk's delivery path, and the same HTTP client in a bare loop.
+    /// Measure deliveries per CPU second: howk's delivery path beside the same HTTP client in a bare loop.
     Deliver(DeliverOptions),
-    /// Enqueues per CPU second: howk's API, and a bare handler that only parses the body; single and in batches of 100.
+    /// Measure accepted webhooks per CPU second: howk's API beside a bare handler that only parses the body; single and
+    /// in batches of 100.
     Accept(AcceptOptions),
-    /// From POST to receiver at a steady rate.
+    /// Measure the time from the POST to the receiver at a steady rate.
     Latency(LatencyOptions),
-    /// How long the hot state of many waiting webhooks takes to be rebuilt, and whether it is what it was.
+    /// Measure how long the rebuild of the hot state of many waiting webhooks takes, and check that it is the same as
+    /// before.
     Rebuild(RebuildOptions),
-    /// Many webhooks to many endpoints, some dead, some slow: all accounted for, and memory flat.
+    /// Deliver many webhooks to many endpoints, some dead, some slow; check that none is missing and that memory stays
+    /// flat.
     Soak(SoakOptions),
-    /// The deployed binaries: cold starts, memory, CPU of a webhook by batch, and what an invocation can have in flight.
+    /// Measure the functions' binaries: cold starts, memory, CPU per webhook by batch size, and how many requests an
+    /// invocation can have in flight.
     Functions(FunctionsOptions),
-    /// What a deployment costs a month: nothing is run, a price file and measured figures are multiplied.
+    /// Compute the monthly cost of a deployment from a price file and measured figures. Nothing is run.
     Cost(CostOptions),
     /// Retry storms, simulated on howk's own decisions: what comes back at once after a cooldown, by policy.
     Storm(StormOptions),
     /// The receiver of a measurement; started by the others.
     #[command(hide = true)]
     Receiver(ReceiverOptions),
-    /// The caller of a measurement; started by the others.
+    /// The generator of a measurement; started by the others.
     #[command(hide = true)]
     Generator(GeneratorOptions),
 }
@@ -60,7 +64,7 @@ pub(crate) enum Command {
 /// Real Kafka and Redis to measure on, beside memory. Topics, groups and keys get a prefix of their own.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ServicesOptions {
-    /// Kafka's brokers as host:port, parted by commas.
+    /// Kafka's brokers as host:port, separated by commas.
     #[arg(long, env = "HOWK_KAFKA_BROKERS", value_delimiter = ',', value_name = "BROKERS")]
     pub(crate) kafka: Vec<String>,
 
@@ -72,16 +76,16 @@ pub(crate) struct ServicesOptions {
     #[arg(long, value_name = "PID")]
     pub(crate) kafka_pid: Option<u32>,
 
-    /// How many milliseconds a batch of records waits for more.
+    /// How long the Kafka producer waits for more records of a batch, in ms.
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(0..=1_000))]
     pub(crate) linger_ms: u32,
 
-    /// Where howk is measured; services are those that --kafka and --redis name.
+    /// The back ends to measure howk on; "services" are the Kafka and Redis of --kafka and --redis.
     #[arg(long, value_enum, default_value_t = On::Both)]
     pub(crate) on: On,
 }
 
-/// Where howk is measured.
+/// The back ends to measure howk on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum On {
     /// In memory, and on the services when they are named.
@@ -107,7 +111,7 @@ pub(crate) struct Shape {
 /// Options of `cost`.
 #[derive(Debug, Args)]
 pub(crate) struct CostOptions {
-    /// The deployment.
+    /// The YAML file of the deployment.
     #[arg(long, value_name = "FILE", default_value = "infra/howk.yaml")]
     pub(crate) settings: PathBuf,
 
@@ -187,7 +191,7 @@ pub(crate) enum Scenario {
 /// Options of `functions`.
 #[derive(Debug, Args)]
 pub(crate) struct FunctionsOptions {
-    /// The folder of the binaries, `NAME/bootstrap` or `NAME`; without it, what was built beside this program.
+    /// The folder of the binaries, `NAME/bootstrap` or `NAME`. Default: those in the target folder of this program.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) functions: Option<PathBuf>,
 
@@ -195,11 +199,11 @@ pub(crate) struct FunctionsOptions {
     #[arg(long, default_value_t = 7, value_parser = value_parser!(u32).range(1..=100))]
     pub(crate) starts: u32,
 
-    /// Sizes of batches, parted by commas; each is measured by itself.
+    /// Sizes of batches, separated by commas; each is measured by itself.
     #[arg(long, value_delimiter = ',', default_value = "1,10,100,1000", value_parser = value_parser!(u32).range(1..=10_000))]
     pub(crate) batches: Vec<u32>,
 
-    /// Deliveries in flight, parted by commas; each is measured by itself.
+    /// Deliveries in flight, separated by commas; each is measured by itself.
     #[arg(long, value_delimiter = ',', default_value = "1,20,50,100,200,300,500,1000", value_parser = value_parser!(u32).range(1..=1_000))]
     pub(crate) in_flight: Vec<u32>,
 
@@ -229,7 +233,7 @@ pub(crate) struct DeliverOptions {
     #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..=10_000))]
     pub(crate) endpoints: u32,
 
-    /// Which sides run; one alone is for profilers.
+    /// Which sides run; one side alone is useful under a profiler.
     #[arg(long, value_enum, default_value_t = Sides::Both)]
     pub(crate) sides: Sides,
 
@@ -295,7 +299,7 @@ pub(crate) struct LatencyOptions {
     #[arg(long, default_value_t = 50, value_parser = value_parser!(u32).range(1..=10_000))]
     pub(crate) rate: u32,
 
-    /// For how long.
+    /// How many seconds it lasts.
     #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=600))]
     pub(crate) seconds: u32,
 
@@ -335,7 +339,7 @@ pub(crate) struct SoakOptions {
     #[arg(long, default_value_t = 256, value_parser = value_parser!(u32).range(1..=1_000))]
     pub(crate) concurrency: u32,
 
-    /// Accepted webhooks that may be unfinished before more are sent in.
+    /// How many accepted webhooks may be unfinished at once.
     #[arg(long, default_value_t = 4_000, value_parser = value_parser!(u32).range(100..=100_000))]
     pub(crate) backlog: u32,
 
@@ -347,12 +351,12 @@ pub(crate) struct SoakOptions {
     pub(crate) shape: Shape,
 }
 
-/// What the receiver notes of every request, beside counting it.
+/// What the receiver records of every request, beside counting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Note {
+pub(crate) enum Recording {
     /// Nothing.
     Nothing,
-    /// How often each number came.
+    /// How often each number was received.
     Numbers,
     /// How old the payload was.
     Latency,
@@ -361,9 +365,9 @@ pub(crate) enum Note {
 /// Options of `receiver`.
 #[derive(Debug, Args)]
 pub(crate) struct ReceiverOptions {
-    /// What is noted.
-    #[arg(long, value_enum, default_value_t = Note::Nothing)]
-    pub(crate) note: Note,
+    /// What is recorded.
+    #[arg(long, value_enum, default_value_t = Recording::Nothing)]
+    pub(crate) record: Recording,
 
     /// How many numbers there are.
     #[arg(long, default_value_t = 0)]
@@ -393,11 +397,12 @@ pub(crate) struct GeneratorOptions {
     #[arg(long, default_value_t = 32)]
     pub(crate) concurrency: u32,
 
-    /// Requests a second, started on time whatever the earlier ones do; 0 is as fast as answers come.
+    /// Requests a second, started on time even when earlier ones are not answered; 0: each connection posts again as
+    /// soon as it has its answer.
     #[arg(long, default_value_t = 0)]
     pub(crate) rate: u32,
 
-    /// The path that webhooks go to, below which their endpoints are told apart.
+    /// The path of the receiver that webhooks go to; a number behind it tells endpoints apart.
     #[arg(long, default_value = crate::generator::PATH)]
     pub(crate) path: String,
 

@@ -1,7 +1,7 @@
 //! `howk-load cost`: what a deployment costs a month, by part, and per million webhooks.
 //!
-//! Traffic ([`traffic`]) times prices ([`mod@bill`]). Prices stand in `infra/prices.json`, what was measured or is still
-//! estimated in `infra/measured.json` with how it was found, and the deployment in a `howk.yaml` with the defaults of its
+//! Traffic ([`traffic`]) times prices ([`mod@bill`]). Prices are in `infra/prices.json`, measured and estimated figures
+//! in `infra/measured.json` with how they were found, and the deployment in a `howk.yaml` with the defaults of its
 //! schema ([`deployment`]). Deliberately absent: free tiers, discounts, traffic between zones.
 
 mod bill;
@@ -23,7 +23,7 @@ use crate::report::{Aim, Report, fine};
 /// Webhooks of one unit of variable cost.
 const MILLION: f64 = 1_000_000.0;
 
-/// Multiplies.
+/// Computes the costs.
 ///
 /// # Errors
 /// When a file cannot be read, or is not what it should be.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_the_readme_is_what_the_command_says() {
+    fn the_table_of_the_readme_has_the_figures_of_the_command() {
         let single = SIZES.map(|size| cost(size, 1).figures);
         let many = SIZES.map(|size| cost(size, 100).figures);
         let prices: Prices = read(&infra().join("prices.json")).unwrap();

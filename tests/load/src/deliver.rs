@@ -1,53 +1,39 @@
-//! `deliver`: howk's delivery path and bare loops that do the same I/O, in turns.
+//! `deliver`: compares howk's delivery path with bare loops that do the same I/O, in turns.
 //!
-//! The path begins at the fast lane's topic and ends with the commit: read, open, decide, sign, send, settle, close.
-//! Enqueueing happens before the clock starts. In memory the I/O is one request; on Kafka and Redis it is two round
+//! The path begins at the fast lane's topic and ends with the commit: read, acquire, decide, sign, send, settle, apply.
+//! Enqueueing happens before the clock starts. In memory the I/O is one request; on Kafka and Redis it is two
 //! round trips of two scripts each, one record sent and one request.
 
 use anyhow::ensure;
 
 use crate::child::Receiver;
-use crate::cli::{DeliverOptions, Note, On, Sides, Signing};
+use crate::cli::{DeliverOptions, On, Recording, Sides, Signing};
 use crate::deliver::bare::Bare;
 use crate::deliver::lane::FastLane;
-use crate::deliver::told::tell;
-use crate::measure::Sample;
+use crate::deliver::round::{IN_MEMORY, ON_SERVICES, Rounds};
 use crate::progress;
 use crate::report::Report;
-use crate::servers::ServerCpu;
-use crate::services::{Services, Traffic};
+use crate::services::Services;
 
 mod bare;
 mod lane;
-mod told;
+mod round;
+mod table;
 
 const SECRET: &str = "whsec_aG93ay1sb2FkLW1lYXN1cmVzLXdpdGgtdGhpcw==";
 
-/// What one round of one side took.
-#[derive(Debug, Clone, Copy)]
-struct Round {
-    sample: Sample,
-    servers: ServerCpu,
-    traffic: Option<Traffic>,
-}
-
-/// Who takes turns. The bare loops stand beside howk in memory and beside howk on the services.
+/// One side of the comparison. Each bare loop is compared with howk in memory or with howk on the services.
 enum Side {
     Howk(Box<FastLane>),
     Bare(Bare),
 }
 
-/// A side and its rounds.
+/// A side, and what its rounds took.
 struct Turn {
-    name: &'static str,
-    /// The side that its ratio is to.
-    against: Option<&'static str>,
     side: Side,
-    rounds: Vec<Round>,
+    rounds: Rounds,
 }
 
-const IN_MEMORY: &str = "howk in memory";
-const ON_SERVICES: &str = "howk on Kafka and Redis";
 const POST: &str = "bare: POST";
 const POST_AND_SCRIPTS: &str = "bare: POST, 2 x 2 scripts";
 const EVERYTHING: &str = "bare: POST, 2 x 2 scripts, send";
@@ -67,7 +53,7 @@ pub(crate) async fn run(options: &DeliverOptions) -> anyhow::Result<Report> {
         options.shape.tenants,
         options.rounds
     );
-    let mut report = Report::new("deliver", about, &told::HEADER);
+    let mut report = Report::new("deliver", about, &table::HEADER);
     let secrets: &[Option<&str>] = match options.signing {
         Signing::Off => &[None],
         Signing::On => &[Some(SECRET)],
@@ -77,7 +63,8 @@ pub(crate) async fn run(options: &DeliverOptions) -> anyhow::Result<Report> {
     let measured = async {
         for secret in secrets {
             let turns = measure(options, services.as_ref(), *secret).await?;
-            tell(&mut report, if secret.is_some() { "signed" } else { "unsigned" }, &turns);
+            let rounds: Vec<_> = turns.into_iter().map(|turn| turn.rounds).collect();
+            table::add(&mut report, if secret.is_some() { "signed" } else { "unsigned" }, &rounds);
         }
         anyhow::Ok(())
     };
@@ -93,13 +80,13 @@ async fn measure(
     services: Option<&Services>,
     secret: Option<&str>,
 ) -> anyhow::Result<Vec<Turn>> {
-    let receiver = Receiver::start(Note::Nothing, 0).await?;
+    let receiver = Receiver::start(Recording::Nothing, 0).await?;
     let urls: Vec<String> =
         (0..options.endpoints).map(|n| format!("http://127.0.0.1:{}/hook/{n}", receiver.port)).collect();
     let mut turns = turns(options, services, (&urls, secret)).await?;
     let mut delivered = 0;
     let bar = progress::bar(u64::from(options.rounds), "rounds");
-    // The round before the first warms up connections, caches and the allocator.
+    // Round 0 only warms up connections, caches and the allocator, and is not counted.
     for round in 0..=options.rounds {
         for turn in &mut turns {
             let measured = match &mut turn.side {
@@ -107,7 +94,7 @@ async fn measure(
                 Side::Bare(bare) => bare.round(options.count).await?,
             };
             delivered = check(&receiver, delivered, options.count).await?;
-            turn.rounds.extend((round > 0).then_some(measured));
+            turn.rounds.each.extend((round > 0).then_some(measured));
         }
         bar.set_position(u64::from(round));
     }
@@ -123,7 +110,7 @@ async fn turns(
 ) -> anyhow::Result<Vec<Turn>> {
     let (howk, bare) = (options.sides != Sides::Bare, options.sides != Sides::Howk);
     let mut turns = Vec::new();
-    let mut add = |name, against, side| turns.push(Turn { name, against, side, rounds: Vec::new() });
+    let mut add = |name, against, side| turns.push(Turn { side, rounds: Rounds { name, against, each: Vec::new() } });
     let on = options.services.on;
     if howk && on != On::Services {
         add(IN_MEMORY, Some(POST), Side::Howk(Box::new(FastLane::in_memory(options, urls, secret).await?)));
@@ -145,9 +132,9 @@ async fn turns(
     Ok(turns)
 }
 
-/// Refuses a round of which the receiver did not get every webhook exactly once.
+/// Fails unless the receiver got every webhook of the round exactly once.
 async fn check(receiver: &Receiver, before: u64, count: u32) -> anyhow::Result<u64> {
     let now = receiver.count().await?;
-    ensure!(now == before + u64::from(count), "{count} webhooks were sent, {} came", now - before);
+    ensure!(now == before + u64::from(count), "{count} webhooks were sent, {} were received", now - before);
     Ok(now)
 }

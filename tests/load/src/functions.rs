@@ -1,4 +1,4 @@
-//! `howk-load functions`: what the deployed binaries take, under the Runtime API of `howk-local`.
+//! `howk-load functions`: measures the functions' binaries under the Runtime API of `howk-local`.
 //!
 //! How long each function takes from the start of its process to its first poll, and the memory that it holds then
 //! ([`starts`]). The CPU time of the fast lane per webhook by the size of its batches, and how long its invocations take
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_before_doubling_is_told() {
+    fn the_most_in_flight_before_the_latency_doubles_is_found() {
         let flights = [(1, 120.0), (16, 125.0), (64, 239.0), (128, 240.0)];
         let flights = flights.map(|(count, invocation_ms)| Flight { count, invocation_ms });
         assert_eq!(before_doubling(&flights), Some(64));

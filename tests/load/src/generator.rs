@@ -1,6 +1,6 @@
-//! The caller, a child process: POSTs webhooks over kept connections and reports how long answers took.
+//! The generator, a child process: POSTs webhooks over kept connections and reports how long answers took.
 //!
-//! It says `ready`, waits for a line, does its work, prints its report as one line of JSON.
+//! It prints `ready`, waits for a line, does its work, and prints its report as one line of JSON.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub(crate) const PATH: &str = "/hook/";
 /// Different endpoints that webhooks go to.
 const ENDPOINTS: u32 = 64;
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What became of it.
+/// The report.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Generated {
     /// Webhooks accepted.
@@ -35,19 +35,23 @@ pub(crate) struct Generated {
     pub(crate) latency: Percentiles,
 }
 
-/// Does what the parent wants.
+/// Runs the generator.
 ///
 /// # Errors
 /// When any webhook is not accepted.
 pub(crate) async fn run(options: &GeneratorOptions) -> anyhow::Result<()> {
     rustls::crypto::ring::default_provider().install_default().ok();
-    let client =
-        Client::builder().no_proxy().tcp_nodelay(true).timeout(PATIENCE).pool_max_idle_per_host(1_000).build()?;
+    let client = Client::builder()
+        .no_proxy()
+        .tcp_nodelay(true)
+        .timeout(ANSWER_TIMEOUT)
+        .pool_max_idle_per_host(1_000)
+        .build()?;
     let caller = Arc::new(Caller { client, options: options.clone(), next: AtomicU32::new(0) });
     writeln!(std::io::stdout(), "ready")?;
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     if lines.next_line().await?.is_none() {
-        bail!("nobody said go");
+        bail!("standard input was closed before it said go");
     }
     let latencies = if options.rate == 0 { caller.fast().await? } else { caller.paced().await? };
     let report = Generated { accepted: options.count, latency: latencies.percentiles() };
@@ -65,7 +69,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// As fast as answers come.
+    /// Posts again on each connection as soon as it has its answer.
     async fn fast(self: &Arc<Self>) -> anyhow::Result<Latencies> {
         let mut loops = JoinSet::new();
         for _ in 0..self.options.concurrency {
@@ -90,7 +94,7 @@ impl Caller {
         }
     }
 
-    /// On time, whatever earlier requests do.
+    /// Posts on time, even when earlier requests are not answered yet.
     async fn paced(self: &Arc<Self>) -> anyhow::Result<Latencies> {
         let mut ticks = tokio::time::interval(Duration::from_secs(1) / self.options.rate);
         let mut under_way = JoinSet::new();
@@ -137,14 +141,14 @@ impl Caller {
     }
 }
 
-/// Refuses the answer to a batch of which a part failed.
+/// Fails when a part of a batch was refused.
 fn accepted_whole(answer: &str) -> anyhow::Result<()> {
     #[derive(Deserialize)]
     struct Answer {
         #[serde(default)]
         failed: u32,
     }
-    let answer: Answer = serde_json::from_str(answer).context("the answer is no JSON")?;
+    let answer: Answer = serde_json::from_str(answer).context("the answer is not JSON")?;
     ensure!(answer.failed == 0, "{} webhooks were refused", answer.failed);
     Ok(())
 }

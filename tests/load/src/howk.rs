@@ -14,12 +14,12 @@ use crate::cli::Shape;
 use crate::measure::realtime_us;
 use crate::payload::{self, Marks};
 
-/// Memory that no measurement fills.
+/// A bound on memory that no measurement reaches.
 const BYTES_MAX: u64 = 16 << 30;
 /// Webhooks that are enqueued together.
 const BATCH: u32 = 100;
 
-/// howk's defaults, with so many requests in flight and no limit of an endpoint or a tenant in their way.
+/// howk's defaults, with this many requests in flight and limits for endpoints and tenants that are never reached.
 pub(crate) fn settings(concurrency: u32) -> Settings {
     let mut settings = Settings::default();
     settings.api.port = 0;
@@ -31,7 +31,7 @@ pub(crate) fn settings(concurrency: u32) -> Settings {
     settings
 }
 
-/// howk's default limits, but for the memory of what is pending.
+/// howk's default limits, except the memory for pending webhooks.
 pub(crate) fn limits() -> MemoryLimits {
     MemoryLimits { bytes_max: BYTES_MAX, ..MemoryLimits::default() }
 }
@@ -39,7 +39,7 @@ pub(crate) fn limits() -> MemoryLimits {
 /// Wires a server over an empty in-memory back end that counts as whole.
 ///
 /// # Errors
-/// When the wiring fails.
+/// When it cannot be built.
 pub(crate) async fn system(settings: &Settings, limits: &MemoryLimits) -> anyhow::Result<System> {
     let (backend, _) = Backend::in_memory(limits);
     system_on(settings, backend).await
@@ -48,11 +48,11 @@ pub(crate) async fn system(settings: &Settings, limits: &MemoryLimits) -> anyhow
 /// Wires a server over an empty back end, which then counts as whole.
 ///
 /// # Errors
-/// When the wiring fails, or the back end was not empty.
+/// When it cannot be built, or the rebuild does not end.
 pub(crate) async fn system_on(settings: &Settings, backend: Backend) -> anyhow::Result<System> {
     let system = System::new(settings, backend, Sending::Real)?;
     let rebuilt = system.rebuild.run(&ClaimHolder("howk-load".to_owned()), When::IfLost, None).await?;
-    ensure!(matches!(rebuilt, Rebuilt::Done { .. } | Rebuilt::UpToDate), "an empty back end is whole at once");
+    ensure!(matches!(rebuilt, Rebuilt::Done { .. } | Rebuilt::UpToDate), "an empty back end is rebuilt at once");
     Ok(system)
 }
 

@@ -1,7 +1,7 @@
 //! `latency`: from POST to receiver, at a steady rate, through everything that a server runs.
 //!
 //! The generator writes the time of its POST into the payload, the receiver takes the difference on arrival; both read
-//! the clock of the machine. Beside it stands how long the answer to the POST took.
+//! the clock of the machine. The time until the answer to the POST is reported beside it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use server::system::System;
 use server::telemetry::RenderMetrics;
 
 use crate::child::{Generator, Receiver};
-use crate::cli::{GeneratorOptions, LatencyOptions, Note, On};
+use crate::cli::{GeneratorOptions, LatencyOptions, On, Recording};
 use crate::generator;
 use crate::howk;
 use crate::measure::{Percentiles, instant};
 use crate::report::{Aim, Bound, Report, fine};
 use crate::services::Services;
 
-/// What the median should be at most, in milliseconds: in memory, and on Kafka and Redis.
+/// The aims for the median, in milliseconds: in memory, and on Kafka and Redis.
 const P50_MS_MAX: f64 = 2.0;
 const SERVICES_P50_MS_MAX: f64 = 8.0;
-/// How long the last ones may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the last webhooks may take to arrive.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const CONCURRENCY: u32 = 64;
-/// Before the first POST. The members of a group learn by their heartbeats, 3 s apart, that another one came, and share out
-/// the partitions once more.
+/// The pause before the first POST. The members of a group learn by their heartbeats, 3 s apart, that another one
+/// joined, and then assign the partitions anew, during which nothing is read.
 const SETTLE: Duration = Duration::from_secs(8);
 
 /// Runs the measurement.
@@ -45,7 +45,7 @@ pub(crate) async fn run(options: &LatencyOptions) -> anyhow::Result<Report> {
     if options.services.on != On::Services {
         let system = howk::system(&settings, &howk::limits()).await?;
         let measured = one(options, &system, Arc::clone(&metrics)).await?;
-        tell(&mut report, "in memory", (measured, P50_MS_MAX));
+        add_rows(&mut report, "in memory", (measured, P50_MS_MAX));
     }
     let services = Services::open(&options.services).await?;
     let Some(services) = services.filter(|_| options.services.on != On::Memory) else { return Ok(report) };
@@ -53,7 +53,7 @@ pub(crate) async fn run(options: &LatencyOptions) -> anyhow::Result<Report> {
         let clients = services.connect().await?;
         let system = howk::system_on(&settings, clients.backend.clone()).await?;
         let measured = one(options, &system, metrics).await?;
-        tell(&mut report, "on Kafka and Redis", (measured, SERVICES_P50_MS_MAX));
+        add_rows(&mut report, "on Kafka and Redis", (measured, SERVICES_P50_MS_MAX));
         anyhow::Ok(())
     };
     let measured = measured.await;
@@ -61,12 +61,12 @@ pub(crate) async fn run(options: &LatencyOptions) -> anyhow::Result<Report> {
     measured.map(|()| report)
 }
 
-/// How old webhooks were when they came to the receiver, and how long answers to their callers took.
+/// How old webhooks were when the receiver got them, and how long the answers to their POSTs took.
 type Measured = [Percentiles; 2];
 
 async fn one(options: &LatencyOptions, system: &System, metrics: RenderMetrics) -> anyhow::Result<Measured> {
     let settings = howk::settings(CONCURRENCY);
-    let receiver = Receiver::start(Note::Latency, 0).await?;
+    let receiver = Receiver::start(Recording::Latency, 0).await?;
     let server = Server::start(system, &settings, metrics).await?;
     let count = options.rate.saturating_mul(options.seconds);
     tokio::time::sleep(SETTLE).await;
@@ -102,7 +102,7 @@ async fn wait_for(receiver: &Receiver, count: u32) -> anyhow::Result<()> {
         if arrived == u64::from(count) {
             return Ok(());
         }
-        ensure!(begun.elapsed() < PATIENCE, "{count} webhooks were accepted, {arrived} arrived");
+        ensure!(begun.elapsed() < ARRIVAL_TIMEOUT, "{count} webhooks were accepted, {arrived} arrived");
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }
@@ -112,7 +112,7 @@ fn port_of(url: &str) -> anyhow::Result<u16> {
     port.ok_or_else(|| anyhow::anyhow!("{url} has no port"))
 }
 
-fn tell(report: &mut Report, on: &str, ([arrived, answered], p50_ms_max): (Measured, f64)) {
+fn add_rows(report: &mut Report, on: &str, ([arrived, answered], p50_ms_max): (Measured, f64)) {
     for (name, latency) in [("receiver", &arrived), ("answer", &answered)] {
         let shown = [latency.p50_ms(), latency.p99_ms(), latency.max_ms()];
         let mut cells = vec![format!("{name}, {on}"), latency.count.to_string()];

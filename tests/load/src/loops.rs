@@ -1,4 +1,4 @@
-//! What bare loops do with Kafka and Redis: the least that is the same I/O as howk's.
+//! What the bare loops do with Kafka and Redis: the same I/O as howk's, with as little work as possible.
 
 use std::time::Duration;
 
@@ -43,13 +43,13 @@ impl Scripts {
         let mut cmd = redis::cmd("EVALSHA");
         let key = format!("{}{{{kind}:{}}}", self.prefix, n % KEYS);
         cmd.arg(&self.hash).arg(1).arg(key).arg("0123456789abcdef0123456789abcdef").arg(60_000);
-        let told: (u64, String) = cmd.query_async(&mut self.connection.clone()).await?;
-        ensure!(told.0 > 0, "the script counts from 1");
+        let answer: (u64, String) = cmd.query_async(&mut self.connection.clone()).await?;
+        ensure!(answer.0 > 0, "the script counts from 1");
         Ok(())
     }
 }
 
-/// Records, each awaited.
+/// Sends records and awaits each acknowledgement.
 pub(crate) struct Records {
     producer: FutureProducer,
     topic: String,

@@ -1,7 +1,7 @@
 //! `howk-load`: measures howk beside bare loops that do the same I/O, in the same run, on loopback only.
 //!
-//! Every figure is relative: two cores of another machine, or a busy one, move both sides alike. Receivers and
-//! generators are children of this process, so that its CPU time is howk's (or the bare loop's) alone. Deliberately
+//! Every figure is relative: another or a busier machine changes both sides alike. Receivers and generators are
+//! children of this process, so that its CPU time is that of howk (or of the bare loop) alone. Deliberately
 //! absent: absolute limits, real networks, anything but 127.0.0.1.
 
 use std::io::Write;
@@ -34,7 +34,7 @@ mod soak;
 mod storm;
 mod watched;
 
-/// Both sides of every comparison share it, as they share the process.
+/// The allocator of both sides of every comparison, since they share the process.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -69,7 +69,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         };
         anyhow::Ok(Some(report))
     });
-    // A read of standard input may still be waiting, and nothing is lost with it.
+    // Not waited for: a read of standard input may still be pending, and losing it does no harm.
     runtime.shutdown_background();
     let Some(report) = report? else { return Ok(ExitCode::SUCCESS) };
     match cli.json {

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// The longest latency that is told apart, in microseconds.
+/// The longest latency that is recorded exactly, in microseconds; longer ones count as this.
 const LATENCY_US_MAX: u64 = 60_000_000;
 
 /// The monotonic clock.
@@ -34,15 +34,15 @@ pub(crate) fn resident_mib() -> anyhow::Result<f64> {
     resident_in(&std::fs::read_to_string("/proc/self/status").context("resident memory is read from /proc")?)
 }
 
-/// The resident memory that a process's `status` file tells, in MiB.
+/// The resident memory in a process's `status` file, in MiB.
 pub(crate) fn resident_in(status: &str) -> anyhow::Result<f64> {
     let line =
         status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in a process's status")?;
-    let kib: u32 = line.trim().trim_end_matches("kB").trim().parse().context("VmRSS is no number")?;
+    let kib: u32 = line.trim().trim_end_matches("kB").trim().parse().context("VmRSS is not a number")?;
     Ok(f64::from(kib) / 1024.0)
 }
 
-/// Measures what lies between its start and its stop.
+/// Measures the CPU time and the time between its start and its stop.
 #[derive(Debug)]
 pub(crate) struct Meter {
     started: Instant,
@@ -60,14 +60,14 @@ impl Meter {
         Ok(Sample { count, cpu, wall: self.started.elapsed() })
     }
 
-    /// Ends it likewise, and counts the time that passed from a later begin on.
+    /// The same, but counts the elapsed time from a later begin on.
     pub(crate) fn stop_since(self, begun: Option<Instant>, count: u32) -> anyhow::Result<Sample> {
         let sample = self.stop(count)?;
         Ok(Sample { wall: begun.map_or(sample.wall, |begun| begun.elapsed()), ..sample })
     }
 }
 
-/// What so many repetitions took.
+/// The CPU time and the elapsed time of `count` repetitions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) count: u32,
@@ -88,18 +88,18 @@ impl Sample {
         self.us_each(self.cpu)
     }
 
-    /// Microseconds of a repetition, of what was spent on all of them.
+    /// A total as microseconds per repetition.
     pub(crate) fn us_each(&self, spent: Duration) -> f64 {
         spent.as_secs_f64() * 1e6 / f64::from(self.count.max(1))
     }
 }
 
-/// How many there are of each repetition.
+/// A total per repetition.
 pub(crate) fn per(total: u64, count: u32) -> f64 {
     f64::from(u32::try_from(total).unwrap_or(u32::MAX)) / f64::from(count.max(1))
 }
 
-/// The middle value; of an even number, the mean of the two in the middle. 0 of none.
+/// The middle value, or the mean of the two in the middle; 0 without values.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -108,7 +108,7 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     f64::midpoint(at(low), at(high))
 }
 
-/// Latencies, counted by microsecond at three digits.
+/// A histogram of latencies in microseconds, exact to three digits.
 #[derive(Debug)]
 pub(crate) struct Latencies(Histogram<u64>);
 
@@ -117,7 +117,7 @@ impl Latencies {
         Histogram::new_with_bounds(1, LATENCY_US_MAX, 3).map(Self).context("the histogram's bounds")
     }
 
-    /// Counts one latency; 0 and what is beyond the longest count as the nearest that are told apart.
+    /// Counts one latency. 0 counts as 1 microsecond.
     pub(crate) fn record(&mut self, us: u64) {
         self.0.saturating_record(us.max(1));
     }
@@ -137,7 +137,7 @@ impl Latencies {
     }
 }
 
-/// What is told of latencies, in microseconds.
+/// The percentiles of latencies, in microseconds.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Percentiles {
     pub(crate) count: u32,

@@ -6,9 +6,9 @@ use serde::Deserialize;
 /// What a payload carries.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Marks {
-    /// Which webhook it is.
+    /// The number of the webhook.
     pub(crate) n: u32,
-    /// When it was sent, in microseconds since the Unix epoch.
+    /// The time when it was sent, in microseconds since the Unix epoch.
     pub(crate) sent_at_us: u64,
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn write(marks: &Marks, bytes: u32) -> String {
 /// Reads the marks back.
 ///
 /// # Errors
-/// When the bytes are no such payload.
+/// When the bytes are not such a payload.
 pub(crate) fn read(bytes: &[u8]) -> anyhow::Result<Marks> {
     serde_json::from_slice(bytes).context("the payload is not as it was sent")
 }

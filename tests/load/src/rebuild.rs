@@ -1,5 +1,5 @@
-//! `rebuild`: how long the hot state of many waiting webhooks takes to be rebuilt after a loss, and whether it is the
-//! same as before.
+//! `rebuild`: measures how long the rebuild of the hot state of many waiting webhooks takes after a loss, and checks that
+//! the state is the same as before.
 //!
 //! Each webhook is put into the log and into the due set as a failed attempt puts it there.
 
@@ -22,9 +22,9 @@ use crate::measure::{Meter, Sample};
 use crate::report::{Aim, Bound, Report, fine, whole};
 use crate::services::Services;
 
-/// What a rebuild should take at most.
+/// The aim: how many seconds a rebuild may take.
 const SECONDS_MAX: f64 = 10.0;
-/// Webhooks that are put in together.
+/// Webhooks that are added together.
 const BATCH: u32 = 1_000;
 /// Different endpoints.
 const ENDPOINTS: u32 = 64;
@@ -33,7 +33,7 @@ const DUE_IN: Duration = Duration::from_hours(1);
 const CONCURRENCY: u32 = 64;
 const HEADER: [&str; 7] = ["on", "seconds", "CPU s", "per second", "records", "hash before", "hash after"];
 
-/// How the hot state is lost.
+/// The way in which the hot state is lost.
 enum Loss<'a> {
     Memory(Arc<MemoryStore>),
     Services(&'a Services),
@@ -42,7 +42,7 @@ enum Loss<'a> {
 /// Runs the measurement.
 ///
 /// # Errors
-/// When the hot state is not what it was.
+/// When the hot state is not the same as before.
 pub(crate) async fn run(options: &RebuildOptions) -> anyhow::Result<Report> {
     let about =
         format!("{} waiting webhooks of {} bytes, the hot state lost", options.count, options.shape.payload_bytes);
@@ -82,11 +82,11 @@ async fn one(
     let sample = meter.stop(options.count)?;
     let Rebuilt::Done { replayed, fingerprint } = rebuilt else { bail!("the rebuild ended with {rebuilt:?}") };
     ensure!(fingerprint == before, "{on}: the state hash was {before:016x} and is {fingerprint:016x}");
-    tell(report, on, (&sample, replayed, [before, fingerprint]));
+    add_rows(report, on, (&sample, replayed, [before, fingerprint]));
     Ok(())
 }
 
-/// Lets so many webhooks wait.
+/// Adds the waiting webhooks.
 async fn fill(options: &RebuildOptions, system: &System) -> anyhow::Result<()> {
     let webhooks = Webhooks {
         endpoints: (0..ENDPOINTS)
@@ -130,7 +130,7 @@ fn waiting(webhooks: &Webhooks, system: &System, n: u32) -> anyhow::Result<Waiti
     Ok(Waiting { dispatch, lane: Lane::Fast, due, reason: WaitReason::Retry, cooldown: None })
 }
 
-fn tell(report: &mut Report, on: &str, (sample, replayed, hashes): (&Sample, u64, [u64; 2])) {
+fn add_rows(report: &mut Report, on: &str, (sample, replayed, hashes): (&Sample, u64, [u64; 2])) {
     let seconds = sample.wall.as_secs_f64();
     report.figure(format!("seconds, {on}"), seconds);
     report.figure(format!("CPU seconds, {on}"), sample.cpu.as_secs_f64());

@@ -1,7 +1,7 @@
 //! The receiver, a child process: answers 200 to every POST, at once or, under `/slow/`, after 100 to 300 ms,
 //! and under `/steady/` after 100 ms.
 //!
-//! `GET /_/count`, `/_/numbers` and `/_/latency` tell what it noted.
+//! `GET /_/count`, `/_/numbers` and `/_/latency` return what it recorded.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use axum::{Json, Router};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 
-use crate::cli::{Note, ReceiverOptions};
+use crate::cli::{ReceiverOptions, Recording};
 use crate::measure::{Latencies, Percentiles, realtime_us};
 use crate::payload;
 
@@ -30,44 +30,44 @@ const SLOW_MS_MIN: u64 = 100;
 const SLOW_MS_MAX: u64 = 300;
 
 #[derive(Debug)]
-struct Noted {
-    note: Note,
+struct Received {
+    recording: Recording,
     count: AtomicU64,
     numbers: Vec<AtomicU8>,
     latencies: Mutex<Latencies>,
 }
 
-impl Noted {
+impl Received {
     fn new(options: &ReceiverOptions) -> anyhow::Result<Self> {
         Ok(Self {
-            note: options.note,
+            recording: options.record,
             count: AtomicU64::new(0),
             numbers: (0..options.numbers).map(|_| AtomicU8::new(0)).collect(),
             latencies: Mutex::new(Latencies::new()?),
         })
     }
 
-    fn take(&self, body: &[u8]) -> StatusCode {
-        let noted = match self.note {
-            Note::Nothing => Some(()),
-            Note::Numbers => self.take_number(body),
-            Note::Latency => self.take_latency(body),
+    fn record(&self, body: &[u8]) -> StatusCode {
+        let recorded = match self.recording {
+            Recording::Nothing => Some(()),
+            Recording::Numbers => self.record_number(body),
+            Recording::Latency => self.record_latency(body),
         };
-        if noted.is_none() {
+        if recorded.is_none() {
             return StatusCode::BAD_REQUEST;
         }
         self.count.fetch_add(1, Ordering::Relaxed);
         StatusCode::OK
     }
 
-    fn take_number(&self, body: &[u8]) -> Option<()> {
+    fn record_number(&self, body: &[u8]) -> Option<()> {
         let marks = payload::read(body).ok()?;
         let number = self.numbers.get(usize::try_from(marks.n).ok()?)?;
         number.update(Ordering::Relaxed, Ordering::Relaxed, |times| times.saturating_add(1));
         Some(())
     }
 
-    fn take_latency(&self, body: &[u8]) -> Option<()> {
+    fn record_latency(&self, body: &[u8]) -> Option<()> {
         let now = realtime_us();
         let marks = payload::read(body).ok()?;
         let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,46 +76,49 @@ impl Noted {
     }
 }
 
-/// Serves on a free port of 127.0.0.1, prints that port, and ends with standard input.
+/// Serves on a free port of 127.0.0.1, prints that port, and ends when standard input is closed.
 ///
 /// # Errors
 /// When it cannot serve.
 pub(crate) async fn serve(options: &ReceiverOptions) -> anyhow::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     writeln!(std::io::stdout(), "{}", listener.local_addr()?.port())?;
-    let router = router(Arc::new(Noted::new(options)?));
-    let mut rest = Vec::new();
+    let router = router(Arc::new(Received::new(options)?));
+    let mut input = Vec::new();
     let mut stdin = tokio::io::stdin();
     tokio::select! {
         served = async { axum::serve(listener, router).await } => Ok(served?),
-        _ = stdin.read_to_end(&mut rest) => Ok(()),
+        _ = stdin.read_to_end(&mut input) => Ok(()),
     }
 }
 
-fn router(noted: Arc<Noted>) -> Router {
+fn router(received: Arc<Received>) -> Router {
     Router::new()
-        .route("/_/count", get(async |State(noted): State<Arc<Noted>>| Json(noted.count.load(Ordering::Relaxed))))
+        .route(
+            "/_/count",
+            get(async |State(received): State<Arc<Received>>| Json(received.count.load(Ordering::Relaxed))),
+        )
         .route("/_/numbers", get(numbers))
         .route("/_/latency", get(latency))
         .fallback(receive)
-        .with_state(noted)
+        .with_state(received)
 }
 
-async fn receive(State(noted): State<Arc<Noted>>, uri: Uri, body: Bytes) -> StatusCode {
+async fn receive(State(received): State<Arc<Received>>, uri: Uri, body: Bytes) -> StatusCode {
     if uri.path().starts_with(SLOW) {
-        let spread = noted.count.load(Ordering::Relaxed).wrapping_mul(37) % (SLOW_MS_MAX - SLOW_MS_MIN + 1);
+        let spread = received.count.load(Ordering::Relaxed).wrapping_mul(37) % (SLOW_MS_MAX - SLOW_MS_MIN + 1);
         tokio::time::sleep(Duration::from_millis(SLOW_MS_MIN + spread)).await;
     }
     if uri.path().starts_with(STEADY_PATH) {
         tokio::time::sleep(STEADY).await;
     }
-    noted.take(&body)
+    received.record(&body)
 }
 
-async fn numbers(State(noted): State<Arc<Noted>>) -> Vec<u8> {
-    noted.numbers.iter().map(|times| times.load(Ordering::Relaxed)).collect()
+async fn numbers(State(received): State<Arc<Received>>) -> Vec<u8> {
+    received.numbers.iter().map(|times| times.load(Ordering::Relaxed)).collect()
 }
 
-async fn latency(State(noted): State<Arc<Noted>>) -> Json<Percentiles> {
-    Json(noted.latencies.lock().unwrap_or_else(PoisonError::into_inner).percentiles())
+async fn latency(State(received): State<Arc<Received>>) -> Json<Percentiles> {
+    Json(received.latencies.lock().unwrap_or_else(PoisonError::into_inner).percentiles())
 }

@@ -11,23 +11,23 @@ use serde::Serialize;
 /// The figure that is shown with its range.
 pub(crate) const CPU_EACH: &str = "CPU us each";
 
-/// What a run found.
+/// The results of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// The subcommand.
     pub(crate) command: &'static str,
-    /// What was measured, in words.
+    /// A description of what was measured.
     pub(crate) about: String,
     /// The table: the header first.
     #[serde(skip)]
     pub(crate) table: Vec<Vec<String>>,
     /// Every figure by its name.
     pub(crate) figures: BTreeMap<String, f64>,
-    /// What was aimed at.
+    /// The aims, and whether they are met.
     pub(crate) aims: Vec<Aim>,
 }
 
-/// A figure and what it should be.
+/// A figure and its bound.
 #[derive(Debug, Serialize)]
 pub(crate) struct Aim {
     pub(crate) name: String,
@@ -36,7 +36,7 @@ pub(crate) struct Aim {
     pub(crate) met: bool,
 }
 
-/// What a figure should be.
+/// The bound of a figure.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Bound {
@@ -80,8 +80,8 @@ impl Report {
         self.figures.insert(name.into(), value);
     }
 
-    /// One side of a comparison: a row of its figures, with the range of its rounds behind the CPU of each, and the figures
-    /// by name. What was not measured is an empty cell.
+    /// Adds one side of a comparison: a row of its figures, with the range of its rounds behind the CPU of each, and the
+    /// figures by name. A figure that was not measured is an empty cell.
     pub(crate) fn side(
         &mut self,
         side: &str,
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_and_a_missed_aim_is_said() {
+    fn columns_are_aligned_and_a_missed_aim_is_printed() {
         let mut report = Report::new("deliver", "a test".to_owned(), &["side", "rate"]);
         report.row(vec!["howk".to_owned(), whole(12_345.6)]);
         report.row(vec!["the bare loop".to_owned(), whole(7.0)]);

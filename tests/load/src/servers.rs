@@ -9,7 +9,7 @@ use crate::services::Services;
 /// `/proc` counts in hundredths of a second on every Linux.
 const TICKS_A_SECOND: f64 = 100.0;
 
-/// CPU time so far; nothing where it cannot be told.
+/// CPU time so far; nothing where it is not known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerCpu {
     pub(crate) kafka: Option<Duration>,
@@ -17,15 +17,15 @@ pub(crate) struct ServerCpu {
 }
 
 impl ServerCpu {
-    /// Asks Redis for its own, and the machine for Kafka's when its process id is known.
+    /// Reads that of Redis from Redis, and that of Kafka from /proc when Kafka's process id is given.
     ///
     /// # Errors
     /// When Redis does not answer, or there is no such process.
     pub(crate) async fn now(services: &Services) -> anyhow::Result<Self> {
         let kafka = services.kafka_pid.map(of_process).transpose()?;
-        let told: String = redis::cmd("INFO").arg("cpu").query_async(&mut services.plain_redis().await?).await?;
+        let info: String = redis::cmd("INFO").arg("cpu").query_async(&mut services.plain_redis().await?).await?;
         let seconds = |name: &str| {
-            told.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':')?.parse::<f64>().ok())
+            info.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':')?.parse::<f64>().ok())
         };
         let redis = seconds("used_cpu_user").zip(seconds("used_cpu_sys"));
         Ok(Self { kafka, redis: redis.map(|(user, system)| Duration::from_secs_f64(user + system)) })

@@ -1,5 +1,5 @@
-//! Real Kafka and real Redis, shared with whoever else is on them: topics, groups and keys get a prefix of their own and
-//! are removed at the end.
+//! Real Kafka and real Redis, which other programs may use too: topics, groups and keys get a prefix of this run, and are
+//! removed at the end.
 
 use std::process::id;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use wiring::Stores;
 use crate::cli::ServicesOptions;
 use crate::measure::realtime_us;
 
-/// How often Kafka's clients tell their traffic.
-const TOLD_EVERY: Duration = Duration::from_millis(250);
-/// Keys that are looked for, and removed, together.
+/// How often Kafka's clients report their traffic.
+const STATISTICS_EVERY: Duration = Duration::from_millis(250);
+/// How many keys are scanned and removed at once.
 const KEYS_AT_ONCE: usize = 5_000;
 /// Members of a consumer group, as in `server`.
 const MEMBERS: usize = 2;
 
-/// Where they are, and the names that this run uses there.
+/// The addresses, and the prefix of this run.
 #[derive(Debug, Clone)]
 pub(crate) struct Services {
     pub(crate) brokers: Vec<String>,
@@ -34,20 +34,14 @@ pub(crate) struct Services {
     pub(crate) linger: Duration,
 }
 
-/// One set of clients, which counts what goes over it.
+/// One set of clients, which counts its traffic.
 pub(crate) struct Clients {
     pub(crate) backend: Backend,
     kafka: TrafficCounter,
     store: Arc<RedisStore>,
 }
 
-impl std::fmt::Debug for Clients {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Clients").field("kafka", &self.kafka).finish_non_exhaustive()
-    }
-}
-
-/// What went over the clients so far.
+/// The traffic of the clients so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Traffic {
     pub(crate) kafka_requests: u64,
@@ -66,18 +60,18 @@ impl Traffic {
 }
 
 impl Services {
-    /// The services that the options name, with this run's topics made; `None` when they name none.
+    /// The services that the options name, with this run's topics created; `None` when they name none.
     ///
     /// # Errors
     /// When one of the two is missing or cannot be reached.
     pub(crate) async fn open(options: &ServicesOptions) -> anyhow::Result<Option<Self>> {
         let Some(services) = Self::named(options)? else { return Ok(None) };
         let config = services.kafka();
-        log_kafka::create_topics(&config, &config.topics.specs()).await.context("topics cannot be made")?;
+        log_kafka::create_topics(&config, &config.topics.specs()).await.context("topics cannot be created")?;
         Ok(Some(services))
     }
 
-    /// The services that the options name, with nothing made yet; `None` when they name none.
+    /// The services that the options name, with nothing created yet; `None` when they name none.
     ///
     /// # Errors
     /// When one of the two is missing.
@@ -97,7 +91,7 @@ impl Services {
         }))
     }
 
-    /// Kafka as it is used here.
+    /// The configuration of Kafka's clients.
     pub(crate) fn kafka(&self) -> KafkaConfig {
         let producer = ProducerConfig { linger: self.linger, ..ProducerConfig::default() };
         KafkaConfig { producer, ..KafkaConfig::new(self.brokers.clone()).prefixed(&self.prefix) }
@@ -108,7 +102,7 @@ impl Services {
     /// # Errors
     /// When Kafka or Redis cannot be reached.
     pub(crate) async fn connect(&self) -> anyhow::Result<Clients> {
-        let kafka = TrafficCounter::every(TOLD_EVERY);
+        let kafka = TrafficCounter::every(STATISTICS_EVERY);
         let config = KafkaConfig { traffic: Some(kafka.clone()), ..self.kafka() };
         let log =
             Arc::new(KafkaLog::connect(config, Arc::new(SystemClock)).await.context("Kafka cannot be reached")?);
@@ -127,7 +121,7 @@ impl Services {
         client.get_multiplexed_async_connection().await.context("Redis cannot be reached")
     }
 
-    /// Removes every key of this run and tells how many there were.
+    /// Removes every key of this run, and returns how many there were.
     ///
     /// # Errors
     /// When Redis does not answer.
@@ -155,7 +149,7 @@ impl Services {
         }
     }
 
-    /// Removes what this run made.
+    /// Removes the topics and the keys of this run.
     ///
     /// # Errors
     /// When a service does not answer.
@@ -167,15 +161,15 @@ impl Services {
 }
 
 impl Clients {
-    /// What went over these clients; Kafka's part lags behind until [`Self::settled`].
+    /// The traffic so far; Kafka's part lags behind until [`Self::settled`].
     pub(crate) fn traffic(&self) -> Traffic {
         let (kafka, redis) = (self.kafka.traffic(), self.store.traffic());
         Traffic { kafka_requests: kafka.requests, redis_trips: redis.round_trips, redis_commands: redis.commands }
     }
 
-    /// The same, once Kafka's clients have told theirs.
+    /// The traffic so far, after a pause in which Kafka's clients have reported theirs.
     pub(crate) async fn settled(&self) -> Traffic {
-        tokio::time::sleep(TOLD_EVERY + TOLD_EVERY / 4).await;
+        tokio::time::sleep(STATISTICS_EVERY + STATISTICS_EVERY / 4).await;
         self.traffic()
     }
 }

@@ -1,7 +1,9 @@
-//! `soak`: many webhooks to many endpoints, a tenth dead, a tenth slow. Everything is accounted for, and memory is flat.
+//! `soak`: delivers many webhooks to many endpoints, a tenth of them dead, a tenth slow; checks that no webhook is
+//! missing and that memory stays flat.
 //!
 //! Retries are quick and few and the circuit never trips, so that dead endpoints end in dead letters within the run.
-//! What may pile up by design (finished webhooks, dead letters) is bounded to less than the first tenth.
+//! Data that is kept by design (finished webhooks, dead letters) is bounded to less than the first tenth, so that it
+//! does not look like a leak.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -16,13 +18,13 @@ use settings::Settings;
 use tokio::net::TcpSocket;
 
 use crate::child::Receiver;
-use crate::cli::{Note, SoakOptions};
+use crate::cli::{Recording, SoakOptions};
 use crate::howk::{self, Webhooks};
 use crate::measure::{instant, resident_mib};
 use crate::progress;
 use crate::receiver::SLOW;
 use crate::report::{Aim, Bound, Report, fine, whole};
-use crate::soak::ledger::{Balance, Letters};
+use crate::soak::ledger::{Balance, DeadLetters};
 
 mod ledger;
 
@@ -38,7 +40,7 @@ const TENTHS: u64 = 10;
 /// When a webhook is missing, or the run takes too long.
 pub(crate) async fn run(options: &SoakOptions) -> anyhow::Result<Report> {
     let metrics = server::telemetry::start_metrics()?;
-    let receiver = Receiver::start(Note::Numbers, options.count).await?;
+    let receiver = Receiver::start(Recording::Numbers, options.count).await?;
     // Bound and never listening: a port that refuses, and that nobody else gets.
     let refusing = TcpSocket::new_v4()?;
     refusing.bind((Ipv4Addr::LOCALHOST, 0).into())?;
@@ -47,7 +49,7 @@ pub(crate) async fn run(options: &SoakOptions) -> anyhow::Result<Report> {
     let background = Background::start(&system, &settings)?;
     let run = Run {
         webhooks: webhooks(options, receiver.port, refusing.local_addr()?.port())?,
-        letters: Letters::new(options.count),
+        dead_letters: DeadLetters::new(options.count),
         bar: progress::bar(u64::from(options.count), "webhooks"),
         options,
         system,
@@ -68,7 +70,7 @@ fn settings(options: &SoakOptions) -> Settings {
 
 fn limits(count: u32) -> MemoryLimits {
     let part = |of: u32| usize::try_from(count / of).unwrap_or(usize::MAX);
-    // A small run ends before anybody looks twice: room for all of its dead letters.
+    // A small run ends before its dead letters are read often enough: so there is room for all of them.
     MemoryLimits { finished_max: part(20), dead_letters_max: part(50).max(1_000), ..howk::limits() }
 }
 
@@ -87,17 +89,16 @@ fn webhooks(options: &SoakOptions, port: u16, refusing: u16) -> anyhow::Result<W
     })
 }
 
-#[derive(Debug)]
 struct Run<'a> {
     options: &'a SoakOptions,
     system: System,
     webhooks: Webhooks,
     receiver: Receiver,
-    letters: Letters,
+    dead_letters: DeadLetters,
     bar: ProgressBar,
 }
 
-/// How it stood when so many were finished.
+/// The state when another tenth was finished.
 #[derive(Debug, Clone, Copy)]
 struct Tenth {
     finished: u64,
@@ -110,19 +111,19 @@ impl Run<'_> {
         let tenths = self.work_off().await?;
         self.bar.finish_and_clear();
         background.shut_down(&self.system).await;
-        self.letters.collect(&*self.system.backend.log).await?;
-        let balance = self.letters.balance(&self.receiver.numbers().await?);
+        self.dead_letters.collect(&*self.system.backend.log).await?;
+        let balance = self.dead_letters.balance(&self.receiver.numbers().await?);
         self.receiver.end().await?;
         let about = format!(
             "{} webhooks to {} endpoints, 10 % dead, 10 % slow, {} in flight, at most {MAX_ATTEMPTS} attempts",
             self.options.count, self.options.endpoints, self.options.concurrency
         );
-        let report = tell(about, &tenths, &balance)?;
+        let report = report(about, &tenths, &balance)?;
         ensure!(balance.missing == 0, "{} webhooks are neither delivered nor dead-lettered", balance.missing);
         Ok(report)
     }
 
-    /// Sends in as there is room, until nothing is pending or waiting any more.
+    /// Enqueues webhooks while the backlog has room, until none is pending or waiting.
     async fn work_off(&mut self) -> anyhow::Result<Vec<Tenth>> {
         let (count, begun) = (self.options.count, instant());
         let give_up = Duration::from_secs(u64::from(self.options.seconds));
@@ -149,13 +150,13 @@ impl Run<'_> {
             let end = accepted.saturating_add(room).min(count);
             self.webhooks.enqueue(&self.system, accepted, end).await?;
             accepted = end;
-            self.letters.collect(&*self.system.backend.log).await?;
+            self.dead_letters.collect(&*self.system.backend.log).await?;
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
 
-    /// What howk itself says is pending or waiting. A release is published before it is forgotten, so what moves from
-    /// one to the other is counted twice for a moment, never not at all.
+    /// How many webhooks are pending or waiting, by howk's own figures. A release is published before it is removed
+    /// from the due set, so a webhook that is just released is counted twice, and never left out.
     async fn unfinished(&self) -> anyhow::Result<u64> {
         let backend = &self.system.backend;
         let waiting = backend.stores.schedule.depth(self.system.release.clock.now()).await?.waiting;
@@ -163,7 +164,7 @@ impl Run<'_> {
     }
 }
 
-fn tell(about: String, tenths: &[Tenth], balance: &Balance) -> anyhow::Result<Report> {
+fn report(about: String, tenths: &[Tenth], balance: &Balance) -> anyhow::Result<Report> {
     let mut report = Report::new("soak", about, &["finished", "seconds", "resident MiB"]);
     for tenth in tenths {
         report.row(vec![tenth.finished.to_string(), fine(tenth.seconds), fine(tenth.resident_mib)]);
@@ -180,6 +181,6 @@ fn tell(about: String, tenths: &[Tenth], balance: &Balance) -> anyhow::Result<Re
     let growth = last.resident_mib / first.resident_mib;
     report.aims.push(Aim::new("memory after the last tenth to the first", growth, Bound::AtMost(GROWTH_MAX)));
     let repeated = f64::from(balance.repeated);
-    report.aims.push(Aim::new("webhooks that came more than once", repeated, Bound::AtMost(0.0)));
+    report.aims.push(Aim::new("webhooks that were received more than once", repeated, Bound::AtMost(0.0)));
     Ok(report)
 }

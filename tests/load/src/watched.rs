@@ -1,4 +1,4 @@
-//! Feeds that tell when the first record came and when everything is committed.
+//! Feeds that observe when the first record was read and when every record is committed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::measure::instant;
 
-/// What has come and what is committed, over all feeds of a round.
+/// The progress of all feeds of a round.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     seen: Mutex<Seen>,
@@ -22,12 +22,12 @@ pub(crate) struct Progress {
 #[derive(Debug, Default)]
 struct Seen {
     first_at: Option<Instant>,
-    /// The first offset that came of each partition, and the one up to which it is committed.
+    /// The first offset that was read of each partition, and the offset up to which it is committed.
     partitions: BTreeMap<u32, (u64, u64)>,
 }
 
 impl Progress {
-    /// Waits until so many records are committed, and returns when the first of them came.
+    /// Waits until `count` records are committed, and returns when the first of them was read.
     pub(crate) async fn committed(&self, count: u32) -> Option<Instant> {
         loop {
             let moved = self.moved.notified();
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    fn came(&self, records: &[LogRecord]) {
+    fn record_read(&self, records: &[LogRecord]) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.first_at.get_or_insert_with(instant);
         for Position { partition, offset } in records.iter().map(|record| record.position) {
@@ -62,13 +62,13 @@ impl Progress {
     }
 }
 
-/// A feed that is watched.
+/// A feed whose progress is observed.
 pub(crate) struct Watched {
     feed: Arc<dyn Feed>,
     progress: Arc<Progress>,
 }
 
-/// Watches feeds together.
+/// Observes feeds together.
 pub(crate) fn watch(feeds: Vec<Arc<dyn Feed>>, progress: &Arc<Progress>) -> Vec<Arc<dyn Feed>> {
     let watched = |feed| -> Arc<dyn Feed> { Arc::new(Watched { feed, progress: Arc::clone(progress) }) };
     feeds.into_iter().map(watched).collect()
@@ -78,7 +78,7 @@ pub(crate) fn watch(feeds: Vec<Arc<dyn Feed>>, progress: &Arc<Progress>) -> Vec<
 impl Feed for Watched {
     async fn next(&self, max: usize) -> Result<Vec<LogRecord>, Fault> {
         let records = self.feed.next(max).await?;
-        self.progress.came(&records);
+        self.progress.record_read(&records);
         Ok(records)
     }
 

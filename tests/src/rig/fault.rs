@@ -128,12 +128,6 @@ pub struct Targets {
     endpoints: Mutex<()>,
 }
 
-impl std::fmt::Debug for Targets {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Targets").field("pair", &self.pair).finish_non_exhaustive()
-    }
-}
-
 impl Targets {
     /// Everything that can be struck, all of it well.
     pub fn new(howk: Arc<dyn Installation>, pair: Pair, receiver: Arc<Receiver>, log: Arc<dyn Log>) -> Self {

@@ -224,12 +224,6 @@ pub struct Turn {
     shared: Arc<Shared>,
 }
 
-impl std::fmt::Debug for Turn {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Turn").field("pair", &self.shared.pair).finish_non_exhaustive()
-    }
-}
-
 impl std::ops::Deref for Turn {
     type Target = Pair;
 

@@ -32,12 +32,6 @@ pub struct Poisoner {
     random: SeededRandom,
 }
 
-impl std::fmt::Debug for Poisoner {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Poisoner").field("topics", &self.topics).finish_non_exhaustive()
-    }
-}
-
 impl Poisoner {
     /// Poison drawn from a seed, for these topics.
     ///

@@ -73,12 +73,6 @@ pub struct Stage {
     pub client: reqwest::Client,
 }
 
-impl std::fmt::Debug for Stage {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Stage").field("pair", &self.pair).finish_non_exhaustive()
-    }
-}
-
 impl Stage {
     /// Posts and strikes at the same time, waits until everything has ended, and balances the books.
     ///

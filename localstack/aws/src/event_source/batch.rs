@@ -1,32 +1,32 @@
-//! Records on their way into an event.
+//! Records of Kafka, gathered into the batch of one event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where a record stands.
+/// The partition and offset of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) partition: i32,
     pub(super) offset: i64,
 }
 
-/// A record as it stands in an event.
+/// A record as it is written into an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EventRecord {
     pub(super) place: Place,
-    /// When it was written, in ms since the Unix epoch.
+    /// The record's own timestamp, in ms since the Unix epoch.
     pub(super) at_ms: u64,
     pub(super) key: Option<Vec<u8>>,
     /// Its JSON object.
     pub(super) json: String,
 }
 
-/// Records that are tried together.
+/// Records that are handed to the function together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Batch {
-    /// By partition and offset.
+    /// In order of partition and offset.
     pub(super) records: Vec<Arc<EventRecord>>,
-    /// How often they have failed.
+    /// How often the function has failed them.
     pub(super) failures: u32,
 }
 
@@ -36,7 +36,7 @@ impl Batch {
         Self { records, failures: 0 }
     }
 
-    /// The same records, some of them.
+    /// A batch of some of these records, with the same count of failures.
     pub(super) fn with(&self, records: Vec<Arc<EventRecord>>) -> Self {
         Self { records, failures: self.failures }
     }
@@ -57,7 +57,7 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
-    /// For so many records in so many bytes, of which some are taken already.
+    /// An empty batch that takes at most `size_max` records with `bytes_max` bytes of JSON.
     pub(super) const fn new(size_max: usize, bytes_max: usize) -> Self {
         Self { records: Vec::new(), bytes: 0, size_max, bytes_max }
     }
@@ -70,7 +70,8 @@ impl Gathering {
         self.records.len() >= self.size_max
     }
 
-    /// Takes a record, or gives it back when it doesn't fit any more. The first always fits: nobody would ever take it.
+    /// Takes a record, or returns it when it doesn't fit any more. The first always fits: a record that is larger than a
+    /// batch may be would otherwise never be tried, nor given up.
     pub(super) fn take(&mut self, record: Arc<EventRecord>) -> Result<(), Arc<EventRecord>> {
         let bytes = self.bytes + record.json.len() + 1;
         if self.is_full() || (!self.is_empty() && bytes > self.bytes_max) {

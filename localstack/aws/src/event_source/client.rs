@@ -1,6 +1,7 @@
-//! The Kafka client of a poller, and the one that takes its place.
+//! The Kafka client of a poller, and how it is replaced.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use log_kafka::Brokers;
@@ -13,12 +14,14 @@ use rdkafka::{ClientConfig, ClientContext, Statistics};
 use super::config::SourceConfig;
 use super::control::Watched;
 
-/// How often the client tells how it is.
-const TOLD_EVERY_MS: &str = "1000";
+/// How long one query to the cluster may take.
+pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the client reports its statistics, which say where each partition ends.
+const STATISTICS_EVERY_MS: &str = "1000";
 
 pub(super) type Client = BaseConsumer<Reports>;
 
-/// Takes the client's reports.
+/// Receives the client's log lines, errors and statistics.
 pub(super) struct Reports {
     watched: Arc<Watched>,
     topic: String,
@@ -26,7 +29,7 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    /// Whether the client looks for no broker any more.
+    /// Whether the client has forgotten every broker, and so looks for none any more.
     pub(super) fn is_cut_off(&self) -> bool {
         self.brokers.are_forgotten()
     }
@@ -47,22 +50,22 @@ impl ClientContext for Reports {
         let topic = statistics.topics.get(&self.topic);
         let partitions = topic.into_iter().flat_map(|topic| &topic.partitions);
         for (partition, found) in partitions.filter(|(_, found)| found.hi_offset >= 0) {
-            self.watched.saw_end(*partition, found.hi_offset);
+            self.watched.record_end(*partition, found.hi_offset);
         }
     }
 }
 
 impl ConsumerContext for Reports {}
 
-/// The client that a poller has at present. It is replaced when it may be what keeps the cluster from answering: one that
-/// was told of no brokers while Kafka came back can forget them all, and never look for any again.
-pub(super) struct Present {
+/// The client that a poller uses now. It is replaced when it may be the reason why the cluster doesn't answer: a client that
+/// got an empty list of brokers while Kafka was coming back can forget every broker, and never look for one again.
+pub(super) struct CurrentClient {
     client: Mutex<Arc<Client>>,
     pub(super) config: Arc<SourceConfig>,
     pub(super) watched: Arc<Watched>,
 }
 
-impl Present {
+impl CurrentClient {
     pub(super) fn new(config: &Arc<SourceConfig>, watched: &Arc<Watched>) -> anyhow::Result<Self> {
         let client = Mutex::new(build(config, watched)?);
         Ok(Self { client, config: Arc::clone(config), watched: Arc::clone(watched) })
@@ -72,7 +75,7 @@ impl Present {
         Arc::clone(&self.client.lock())
     }
 
-    /// Builds a client, and lets it take the place once it was prepared.
+    /// Builds a client, prepares it, and puts it in the place of the current one.
     pub(super) fn replace(&self, prepare: impl FnOnce(&Client) -> anyhow::Result<()>) -> anyhow::Result<Arc<Client>> {
         let client = build(&self.config, &self.watched)?;
         prepare(&client)?;
@@ -95,14 +98,15 @@ fn build(config: &SourceConfig, watched: &Arc<Watched>) -> anyhow::Result<Arc<Cl
         .set("fetch.error.backoff.ms", "100")
         .set("fetch.queue.backoff.ms", "10")
         .set("reconnect.backoff.max.ms", "1000")
-        // A broker that comes back may lead with another epoch, and the usual five minutes are a long time to find out.
+        // A broker that comes back may lead its partitions with another epoch; by default the client would ask for that
+        // after five minutes.
         .set("topic.metadata.refresh.interval.ms", "5000")
-        // Without a membership nothing else looks for a coordinator that was away, for ten minutes; and a commit waits for
-        // it as long as a session lasts.
+        // Without a membership in the group the client looks for a lost coordinator only at this interval (10 minutes by
+        // default); and a commit waits for the coordinator as long as a session lasts.
         .set("coordinator.query.interval.ms", "1000")
         .set("session.timeout.ms", "6000")
         .set("queued.max.messages.kbytes", "32768")
-        .set("statistics.interval.ms", TOLD_EVERY_MS)
+        .set("statistics.interval.ms", STATISTICS_EVERY_MS)
         .create_with_context(context)
         .context("the event source's Kafka client was not built")?;
     Ok(Arc::new(client))

@@ -1,6 +1,5 @@
-//! What an event source is made of.
+//! The parts and settings of an event source.
 
-use std::fmt;
 use std::sync::Arc;
 
 use delivery::ports::time::Clock;
@@ -9,7 +8,7 @@ use super::event::Origin;
 use crate::invoker::Invoker;
 use crate::spec::EventSourceSpec;
 
-/// What an event source is made of.
+/// The parts and settings of an event source.
 #[derive(Clone)]
 pub struct SourceConfig {
     /// How it reads and invokes, with topics by their names in the cluster.
@@ -22,12 +21,6 @@ pub struct SourceConfig {
     pub invoker: Invoker,
     /// The time.
     pub clock: Arc<dyn Clock>,
-}
-
-impl fmt::Debug for SourceConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("SourceConfig").field("spec", &self.spec).finish_non_exhaustive()
-    }
 }
 
 impl SourceConfig {

@@ -1,4 +1,4 @@
-//! What a poller has of Kafka: reads the partitions that it is given, and commits to the group of its mapping.
+//! A poller's access to Kafka: reads the partitions that it is given, and commits to the group of its mapping.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,34 +11,31 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::batch::EventRecord;
-use super::client::Present;
+use super::client::{CurrentClient, QUERY_TIMEOUT};
 use super::config::SourceConfig;
 use super::control::Watched;
 use super::reading::Reading;
 
-/// How long a question to the cluster may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What one poller has of Kafka.
+/// One poller's access to Kafka.
 pub(super) struct Reader {
-    present: Arc<Present>,
+    current: Arc<CurrentClient>,
 }
 
 impl Reader {
     pub(super) fn new(config: &Arc<SourceConfig>, watched: &Arc<Watched>) -> anyhow::Result<Self> {
-        Ok(Self { present: Arc::new(Present::new(config, watched)?) })
+        Ok(Self { current: Arc::new(CurrentClient::new(config, watched)?) })
     }
 
-    /// The partitions of the topic; without an answer the next question is a new client's. Blocks.
+    /// The partitions of the topic. When the cluster doesn't answer, a new client asks the next time. Blocks.
     pub(super) fn partitions(&self) -> anyhow::Result<Vec<i32>> {
-        let topic = &self.present.config.spec.topic;
-        let client = self.present.client();
-        // Takes out what the client reports while it only asks.
+        let topic = &self.current.config.spec.topic;
+        let client = self.current.client();
+        // Serves the client's reports: until partitions are assigned nothing else polls it.
         drop(client.poll(Duration::ZERO));
-        let known = match client.fetch_metadata(Some(topic), PATIENCE) {
+        let known = match client.fetch_metadata(Some(topic), QUERY_TIMEOUT) {
             Ok(known) => known,
             Err(error) => {
-                self.present.replace(|_| Ok(()))?;
+                self.current.replace(|_| Ok(()))?;
                 return Err(error.into());
             }
         };
@@ -49,32 +46,32 @@ impl Reader {
         Ok(partitions)
     }
 
-    /// Reads partitions on a thread of its own, until asked to stop or nobody takes records any more.
+    /// Reads partitions on a thread of its own, until it is stopped or the receiver of the records is gone.
     pub(super) fn read(
         &self,
         partitions: Vec<i32>,
         records: mpsc::Sender<Arc<EventRecord>>,
         stop: CancellationToken,
     ) -> std::io::Result<()> {
-        let reading = Reading::new(&self.present, stop);
+        let reading = Reading::new(&self.current, stop);
         let thread = std::thread::Builder::new().name("event-source".to_owned());
         thread.spawn(move || reading.run(&partitions, &records)).map(drop)
     }
 
     /// Commits up to where each partition was handled.
     pub(super) async fn commit(&self, mut next: BTreeMap<i32, i64>) -> anyhow::Result<()> {
-        let watched = &self.present.watched;
+        let watched = &self.current.watched;
         next.retain(|partition, next| watched.is_beyond(*partition, *next));
         if next.is_empty() {
             return Ok(());
         }
-        let topic = &self.present.config.spec.topic;
+        let topic = &self.current.config.spec.topic;
         let mut list = TopicPartitionList::new();
         for (partition, next) in &next {
             list.add_partition_offset(topic, *partition, Offset::Offset(*next))?;
         }
-        log_kafka::commit(self.present.client(), topic, list).await?;
-        watched.committed(&next);
+        log_kafka::commit(self.current.client(), topic, list).await?;
+        watched.record_committed(&next);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What is to be seen and changed of an event source while it runs.
+//! The counters of an event source, and what can be changed about it while it runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::spec::EventSourceSpec;
 
-/// What is to be seen of an event source.
+/// What the control API and the view show of an event source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceState {
     /// The function that it invokes.
@@ -19,7 +19,7 @@ pub struct SourceState {
     pub topic: String,
     /// Whether every partition is being read.
     pub is_polling: bool,
-    /// Whether it was told to pause.
+    /// Whether it is paused.
     pub is_paused: bool,
     /// Invocations so far.
     pub invocations: u64,
@@ -27,9 +27,9 @@ pub struct SourceState {
     pub records: u64,
     /// Invocations that the function failed.
     pub errors: u64,
-    /// Invocations that were not tried for want of concurrency, or of Lambda.
+    /// Invocations that were not tried, because no concurrency was left or Lambda could not be reached.
     pub not_tried: u64,
-    /// Records that the function said had failed.
+    /// Records that the function named as failed.
     pub item_failures: u64,
     /// Records that were given up.
     pub given_up: u64,
@@ -37,12 +37,12 @@ pub struct SourceState {
     pub lag: u64,
 }
 
-/// Sees and changes an event source. Clones are of the same one.
+/// Shows and changes an event source. Clones control the same one.
 #[derive(Debug, Clone)]
 pub struct SourceControl(pub(super) Arc<Watched>);
 
 impl SourceControl {
-    /// What is to be seen.
+    /// Its state.
     pub fn state(&self) -> SourceState {
         self.0.state()
     }
@@ -52,18 +52,18 @@ impl SourceControl {
         self.0.paused.send_replace(true);
     }
 
-    /// Goes on.
+    /// Ends a pause.
     pub fn resume(&self) {
         self.0.paused.send_replace(false);
     }
 
-    /// Delivers the next batch that succeeds once more, as at least once allows; asked twice, so the next two.
+    /// Delivers the next batch that succeeds once more, as "at least once" allows. Each call duplicates one more batch.
     pub fn duplicate_next(&self) {
         self.0.duplicates.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// What an event source's parts tell and are told.
+/// What the parts of an event source share: their counters, and what the control API asked for.
 #[derive(Debug)]
 pub(super) struct Watched {
     function: String,
@@ -104,19 +104,19 @@ impl Watched {
         count(&mut self.seen.lock());
     }
 
-    pub(super) fn found(&self, partitions: usize) {
+    pub(super) fn set_partitions(&self, partitions: usize) {
         self.seen.lock().partitions = Some(partitions);
     }
 
-    pub(super) fn polls(&self, partitions: usize) {
+    pub(super) fn add_polled(&self, partitions: usize) {
         self.seen.lock().polled += partitions;
     }
 
-    pub(super) fn assigned(&self, partition: i32, next: i64) {
+    pub(super) fn record_assigned(&self, partition: i32, next: i64) {
         self.seen.lock().next.insert(partition, next);
     }
 
-    pub(super) fn committed(&self, next: &BTreeMap<i32, i64>) {
+    pub(super) fn record_committed(&self, next: &BTreeMap<i32, i64>) {
         self.seen.lock().next.extend(next);
     }
 
@@ -125,7 +125,7 @@ impl Watched {
         self.seen.lock().next.get(&partition).is_none_or(|known| next > *known)
     }
 
-    pub(super) fn saw_end(&self, partition: i32, end: i64) {
+    pub(super) fn record_end(&self, partition: i32, end: i64) {
         self.seen.lock().ends.insert(partition, end);
     }
 

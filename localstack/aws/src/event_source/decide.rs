@@ -1,4 +1,5 @@
-//! What becomes of a batch after an invocation: a plain function of the batch, what was said, and the mapping's settings.
+//! What happens to a batch after an invocation: a plain function of the batch, the invocation's result and the mapping's
+//! settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,26 +7,26 @@ use std::sync::Arc;
 use domain::Timestamp;
 
 use super::batch::{Batch, EventRecord, Place};
-use super::response::Said;
+use super::response::BatchResponse;
 use crate::spec::{EventSourceSpec, PartialResponse};
 
-/// How often a batch is tried again where nothing is said but a destination for failures: AWS's number.
+/// How often a batch is tried again when the mapping has a destination for failures and sets no `retries_max`: AWS's number.
 const RETRIES_WITH_DESTINATION: u32 = 10;
 
-/// What came of an invocation.
+/// The result of one try to invoke the function with a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum InvocationResult {
     /// The function answered.
-    Answer(Said),
+    Answer(BatchResponse),
     /// The function failed, timed out or died.
     FunctionError,
-    /// It could not be tried; that counts as nothing.
+    /// It could not be tried, which counts as no failure.
     NotTried,
-    /// It is too large ever to be tried.
+    /// The event is larger than Lambda takes.
     TooLarge,
 }
 
-/// Why records are given up, in the words of AWS.
+/// Why records are given up, by AWS's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition {
     RetriesExhausted,
@@ -43,36 +44,36 @@ impl Condition {
     }
 }
 
-/// What to do now.
+/// What to do with a batch that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Verdict {
-    /// To be tried next, in this order, before anything else of their partitions.
+    /// Batches to try next, in this order, before any later record of their partitions.
     pub(super) again: Vec<Batch>,
-    /// Given up.
+    /// Records that are given up, and why.
     pub(super) given_up: Option<(Condition, Batch)>,
     /// Whether to wait before trying again.
     pub(super) waits: bool,
 }
 
 /// Decides about a batch that was tried.
-pub(super) fn after(batch: &Batch, came: &Came, spec: &EventSourceSpec) -> Verdict {
-    match came {
-        Came::Answer(Said::All) => Verdict::default(),
-        Came::Answer(_) if !spec.report_batch_item_failures => Verdict::default(),
-        Came::Answer(Said::AllBut(named)) => {
+pub(super) fn after(batch: &Batch, tried: &InvocationResult, spec: &EventSourceSpec) -> Verdict {
+    match tried {
+        InvocationResult::Answer(BatchResponse::All) => Verdict::default(),
+        InvocationResult::Answer(_) if !spec.report_batch_item_failures => Verdict::default(),
+        InvocationResult::Answer(BatchResponse::AllBut(named)) => {
             failed(&batch.with(to_repeat(batch, named, spec.partial_response)), spec)
         }
-        Came::FunctionError if spec.bisect && batch.records.len() > 1 => halves(batch),
-        Came::FunctionError | Came::Answer(Said::Unclear) => failed(batch, spec),
-        Came::NotTried => Verdict { again: vec![batch.clone()], given_up: None, waits: true },
-        Came::TooLarge if batch.records.len() > 1 => halves(batch),
-        Came::TooLarge => {
+        InvocationResult::FunctionError if spec.bisect && batch.records.len() > 1 => halves(batch),
+        InvocationResult::FunctionError | InvocationResult::Answer(BatchResponse::Unclear) => failed(batch, spec),
+        InvocationResult::NotTried => Verdict { again: vec![batch.clone()], given_up: None, waits: true },
+        InvocationResult::TooLarge if batch.records.len() > 1 => halves(batch),
+        InvocationResult::TooLarge => {
             Verdict { given_up: Some((Condition::PayloadTooLarge, batch.clone())), ..Verdict::default() }
         }
     }
 }
 
-/// Separates what is too old to be handed over.
+/// Splits a batch into the records that may still be handed over, and those that are too old.
 pub(super) fn expired(batch: &Batch, spec: &EventSourceSpec, now: Timestamp) -> (Batch, Batch) {
     let is_old = |record: &Arc<EventRecord>| {
         spec.retry.record_age_max.is_some_and(|most| now.since(Timestamp::from_ms(record.at_ms)) > most)
@@ -81,7 +82,7 @@ pub(super) fn expired(batch: &Batch, spec: &EventSourceSpec, now: Timestamp) -> 
     (batch.with(fresh), batch.with(old))
 }
 
-/// Up to where each partition of a batch may be committed while some of it is outstanding.
+/// The offset up to which each partition of a batch may be committed while some of its records are outstanding.
 pub(super) fn committable<'a>(batch: &Batch, outstanding: impl IntoIterator<Item = &'a Batch>) -> BTreeMap<i32, i64> {
     let mut next: BTreeMap<i32, i64> =
         batch.ends().into_iter().map(|(partition, last)| (partition, last + 1)).collect();
@@ -93,7 +94,7 @@ pub(super) fn committable<'a>(batch: &Batch, outstanding: impl IntoIterator<Item
     next
 }
 
-/// Which records come again when some were named.
+/// The records to try again when the function named some as failed.
 fn to_repeat(batch: &Batch, named: &BTreeSet<Place>, reading: PartialResponse) -> Vec<Arc<EventRecord>> {
     let comes_again = |place: &Place| match reading {
         PartialResponse::OnlyFailed => named.contains(place),
@@ -104,7 +105,7 @@ fn to_repeat(batch: &Batch, named: &BTreeSet<Place>, reading: PartialResponse) -
     batch.records.iter().filter(|record| comes_again(&record.place)).cloned().collect()
 }
 
-/// A failed batch comes again until its retries are used up.
+/// Tries a failed batch again until its retries are used up.
 fn failed(batch: &Batch, spec: &EventSourceSpec) -> Verdict {
     let failures = batch.failures + 1;
     let most = spec.retry.retries_max.or(spec.on_failure_topic.as_ref().map(|_| RETRIES_WITH_DESTINATION));
@@ -115,7 +116,7 @@ fn failed(batch: &Batch, spec: &EventSourceSpec) -> Verdict {
     Verdict { again: vec![Batch { failures, ..batch.clone() }], given_up: None, waits: true }
 }
 
-/// A batch in two, the first half first. Splitting uses up no try: it ends by itself, with single records.
+/// Splits a batch in two, the first half first. Splitting counts as no failure: it ends by itself, at single records.
 fn halves(batch: &Batch) -> Verdict {
     let (first, second) = batch.records.split_at(batch.records.len() / 2);
     Verdict { again: vec![batch.with(first.to_vec()), batch.with(second.to_vec())], given_up: None, waits: false }

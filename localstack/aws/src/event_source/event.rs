@@ -1,4 +1,4 @@
-//! The event, as Lambda's Kafka event source writes it.
+//! The event, in the form of Lambda's Kafka event source.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,9 +15,9 @@ use super::batch::{EventRecord, Place};
 use crate::lambda::REGION;
 use crate::spec::Tombstones;
 
-/// Room for what stands around the records.
+/// Bytes that an event needs beside its records.
 pub(super) const ENVELOPE_BYTES: usize = 1024;
-/// Room for the name of a partition.
+/// Bytes that an event needs for each partition: the key `TOPIC-PARTITION`, whose topic has at most 249 characters.
 pub(super) const PARTITION_BYTES: usize = 280;
 
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ struct RecordBody<'a> {
     headers: Vec<Header<'a>>,
 }
 
-/// Bytes in base64, or what stands for none.
+/// Bytes in base64, or what an event shows in place of a missing key or value.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Shown {
@@ -58,7 +58,7 @@ impl Shown {
     }
 }
 
-/// A header: its name and its bytes as Java's, which are signed.
+/// A header: its name, and its bytes as signed numbers, as Java has them.
 struct Header<'a>(&'a str, &'a [u8]);
 
 impl Serialize for Header<'_> {
@@ -98,7 +98,7 @@ pub(super) fn record(record: &impl Message, tombstones: Tombstones) -> serde_jso
     })
 }
 
-/// A record's headers; none when one has a name that is not UTF-8, on which the client panics.
+/// A record's headers; none when the name of one is not UTF-8, because the client panics on it.
 fn headers_of<H: Headers>(headers: Option<&H>) -> Vec<Header<'_>> {
     let read = || {
         let headers = headers.into_iter().flat_map(Headers::iter);
@@ -107,7 +107,7 @@ fn headers_of<H: Headers>(headers: Option<&H>) -> Vec<Header<'_>> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or_default()
 }
 
-/// Where the records come from.
+/// The topic and the brokers that an event names.
 #[derive(Debug, Clone)]
 pub(super) struct Origin {
     pub(super) topic: String,
@@ -119,7 +119,7 @@ impl Origin {
         format!("arn:aws:kafka:{REGION}:000000000000:cluster/howk-local/00000000-0000-4000-8000-000000000000-1")
     }
 
-    /// Writes an event of records, which are in the order of their places.
+    /// Writes the event of some records, which are in order of partition and offset.
     pub(super) fn event(&self, records: &[Arc<EventRecord>]) -> String {
         let mut partitions: BTreeMap<i32, Vec<&str>> = BTreeMap::new();
         for record in records {

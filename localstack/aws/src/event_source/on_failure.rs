@@ -1,4 +1,5 @@
-//! Where records go that are given up: a topic of the same cluster, each with what became of it, under its own key.
+//! The destination of records that are given up: a topic of the same cluster. Each record is written under its own key,
+//! with the reason why it was given up.
 
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -17,10 +18,10 @@ use super::decide::Condition;
 use super::event::Origin;
 use crate::lambda::function_arn;
 
-/// How long a record may take to be acknowledged.
-const PATIENCE: &str = "10000";
+/// How long a record may take to be acknowledged, in ms.
+const ACKNOWLEDGED_WITHIN_MS: &str = "10000";
 
-/// Writes what is given up.
+/// Writes records that are given up.
 pub(super) struct OnFailure {
     producer: FutureProducer,
     topic: String,
@@ -48,7 +49,7 @@ impl OnFailure {
             .set("partitioner", "murmur2_random")
             .set("linger.ms", "0")
             .set("message.max.bytes", "16777216")
-            .set("message.timeout.ms", PATIENCE)
+            .set("message.timeout.ms", ACKNOWLEDGED_WITHIN_MS)
             .create()
             .context("the producer for records that are given up was not built")?;
         Ok(Some(Self { producer, topic, config: Arc::clone(config), origin: config.origin() }))
@@ -88,7 +89,7 @@ impl OnFailure {
         });
         let payload = RawValue::from_string(payload)?;
         let mut value = value.to_string();
-        // The payload stays as it was written.
+        // The event is appended as it was written, byte for byte.
         value.truncate(value.len() - 1);
         Ok(format!("{value},\"payload\":{payload}}}"))
     }

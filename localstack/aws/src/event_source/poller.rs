@@ -1,4 +1,4 @@
-//! One poller: gathers a batch, works it off, commits, and begins again.
+//! One poller: gathers a batch, hands it to the function until it is handled or given up, commits, and begins again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::batch::{Batch, EventRecord, Gathering, Place};
 use super::config::SourceConfig;
 use super::consumer::Reader;
 use super::control::Watched;
-use super::decide::{self, Came, Condition};
+use super::decide::{self, Condition, InvocationResult};
 use super::event::{ENVELOPE_BYTES, Origin, PARTITION_BYTES};
 use super::on_failure::OnFailure;
 use super::response;
 use crate::invoker::Invoked;
 
-/// Between a failed try and the next, at first and at last.
+/// The pause between a failed try and the next: the first, and the longest. It doubles from try to try.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
 /// One poller.
@@ -26,7 +26,7 @@ pub(super) struct Poller {
     pub(super) watched: Arc<Watched>,
     pub(super) reader: Reader,
     pub(super) records: mpsc::Receiver<Arc<EventRecord>>,
-    /// Read, but too large for the batch before.
+    /// A record that was read and did not fit into the batch before.
     pub(super) kept: Option<Arc<EventRecord>>,
     pub(super) partitions: usize,
     pub(super) on_failure: Option<Arc<OnFailure>>,
@@ -35,7 +35,8 @@ pub(super) struct Poller {
 }
 
 impl Poller {
-    /// Polls until asked to stop; what is under way then is finished, and what isn't handled stays uncommitted.
+    /// Polls until it is stopped. An invocation that is under way then is finished; records that are not handled stay
+    /// uncommitted.
     pub(super) async fn run(mut self) {
         let stop = self.stop.clone();
         loop {
@@ -48,7 +49,7 @@ impl Poller {
         }
     }
 
-    /// A batch: full, or as full as it became in the window after its first record.
+    /// Gathers a batch until it is full or the window after its first record is over.
     async fn gather(&mut self) -> Option<Batch> {
         self.watched.until_resumed().await;
         let spec = &self.config.spec;
@@ -62,7 +63,7 @@ impl Poller {
         let clock = Arc::clone(&self.config.clock);
         let mut window = clock.sleep(spec.window);
         while self.kept.is_none() && !gathering.is_full() {
-            // In this order, so that what is there already is taken even when there is no window.
+            // Records first, so that those that are there already are taken even with a window of 0.
             let record = tokio::select! {
                 biased;
                 record = self.records.recv() => record?,
@@ -83,8 +84,8 @@ impl Poller {
             }
             let mut waits = false;
             if !fresh.records.is_empty() {
-                let Some(came) = self.try_once(&fresh).await else { return };
-                let verdict = decide::after(&fresh, &came, &self.config.spec);
+                let Some(tried) = self.try_once(&fresh).await else { return };
+                let verdict = decide::after(&fresh, &tried, &self.config.spec);
                 if let Some((condition, given_up)) = &verdict.given_up
                     && !self.give_up(*condition, given_up).await
                 {
@@ -103,41 +104,42 @@ impl Poller {
         }
     }
 
-    /// Invokes the function; nothing came of it when it was asked to stop before.
-    async fn try_once(&self, batch: &Batch) -> Option<Came> {
+    /// Invokes the function. Returns none when the source was stopped before.
+    async fn try_once(&self, batch: &Batch) -> Option<InvocationResult> {
         tokio::select! {
             () = self.stop.cancelled() => return None,
             () = self.watched.until_resumed() => {}
         }
         let function = &self.config.spec.function;
         let invoked = self.config.invoker.invoke(function, self.origin.event(&batch.records)).await;
-        note(function, &invoked);
-        let came = match invoked {
-            Invoked::Answered(answer) => Came::Answer(response::read(&answer, &self.origin.topic, batch)),
-            Invoked::FunctionError(_) => Came::FunctionError,
-            Invoked::TooLarge => Came::TooLarge,
-            Invoked::Throttled | Invoked::Unavailable(_) => Came::NotTried,
+        log_failed_try(function, &invoked);
+        let tried = match invoked {
+            Invoked::Answered(answer) => InvocationResult::Answer(response::read(&answer, &self.origin.topic, batch)),
+            Invoked::FunctionError(_) => InvocationResult::FunctionError,
+            Invoked::TooLarge => InvocationResult::TooLarge,
+            Invoked::Throttled | Invoked::Unavailable(_) => InvocationResult::NotTried,
         };
-        self.count(batch, &came);
-        Some(came)
+        self.count(batch, &tried);
+        Some(tried)
     }
 
-    fn count(&self, batch: &Batch, came: &Came) {
+    fn count(&self, batch: &Batch, tried: &InvocationResult) {
         let size = u64::try_from(batch.records.len()).unwrap_or(u64::MAX);
-        self.watched.count(|seen| match came {
-            Came::NotTried | Came::TooLarge => seen.not_tried += 1,
-            Came::FunctionError => {
+        self.watched.count(|seen| match tried {
+            InvocationResult::NotTried | InvocationResult::TooLarge => seen.not_tried += 1,
+            InvocationResult::FunctionError => {
                 (seen.invocations, seen.records) = (seen.invocations + 1, seen.records + size);
                 seen.errors += 1;
             }
-            Came::Answer(said) => {
+            InvocationResult::Answer(said) => {
                 (seen.invocations, seen.records) = (seen.invocations + 1, seen.records + size);
                 seen.item_failures += said.failures(size);
             }
         });
     }
 
-    /// Writes records to where they go that are given up, however long that takes. Returns whether it got to.
+    /// Writes records that are given up to their destination, and repeats that until it works. Returns false when the source
+    /// was stopped before.
     async fn give_up(&self, condition: Condition, batch: &Batch) -> bool {
         let mut pause = PAUSES.0;
         while let Err(error) = self.write(condition, batch).await {
@@ -147,7 +149,7 @@ impl Poller {
                 return false;
             }
         }
-        self.note_given_up(condition, batch);
+        self.log_given_up(condition, batch);
         true
     }
 
@@ -158,8 +160,8 @@ impl Poller {
         }
     }
 
-    /// Says where each record is, since nothing else may know of it.
-    fn note_given_up(&self, condition: Condition, batch: &Batch) {
+    /// Logs where each record is: without a destination nothing else keeps it.
+    fn log_given_up(&self, condition: Condition, batch: &Batch) {
         let (function, topic) = (&self.config.spec.function, &self.origin.topic);
         for record in &batch.records {
             let Place { partition, offset } = record.place;
@@ -168,7 +170,8 @@ impl Poller {
         self.watched.count(|seen| seen.given_up += u64::try_from(batch.records.len()).unwrap_or(u64::MAX));
     }
 
-    /// Commits until it is done or told to stop: a group that is sharing out its partitions anew refuses commits.
+    /// Commits, and repeats that until it works or the source is stopped: a group that is assigning its partitions anew
+    /// refuses commits.
     async fn commit(&self, batch: &Batch, outstanding: &VecDeque<Batch>) {
         let positions = decide::committable(batch, outstanding);
         let mut pause = PAUSES.0;
@@ -181,7 +184,7 @@ impl Poller {
         }
     }
 
-    /// Waits, and says how long to wait the next time.
+    /// Waits, and returns how long to wait the next time.
     async fn wait(&self, pause: Duration) -> Duration {
         tokio::select! {
             () = self.stop.cancelled() => {}
@@ -191,8 +194,8 @@ impl Poller {
     }
 }
 
-/// Logs why a batch comes again.
-fn note(function: &str, invoked: &Invoked) {
+/// Logs why a batch is tried again.
+fn log_failed_try(function: &str, invoked: &Invoked) {
     match invoked {
         Invoked::FunctionError(error) => {
             tracing::debug!(function, error = %String::from_utf8_lossy(error), "a batch failed");

@@ -1,5 +1,6 @@
-//! The thread of a poller: it polls the client, whether there is room for what it reads or not. So a client that lost all
-//! brokers is replaced while the poller is busy, or waits for that very client; and what the client reports piles up nowhere.
+//! The thread of a poller. It polls the client whether or not the poller has room for records: so a client that forgot all
+//! brokers is replaced even while the poller is busy, or waits for a commit of that client; and the client's reports are
+//! served in time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,45 +14,45 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::batch::EventRecord;
-use super::client::{Client, Present};
-use super::consumer::PATIENCE;
+use super::client::{Client, CurrentClient, QUERY_TIMEOUT};
 use super::event;
 use super::room::{self, Room};
 use crate::spec::StartingPosition;
 
-/// One wait for a record.
+/// How long one poll waits for a record.
 const TICK: Duration = Duration::from_millis(50);
-/// Between two tries to reach the cluster.
+/// The pause between two tries to reach the cluster.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long there may be no room before the partitions pause. Pausing throws away what was fetched.
+/// How long the poller may have no room before the partitions are paused. Pausing is not done at once because it throws
+/// away the records that the client fetched ahead.
 const FULL_MAX: Duration = Duration::from_millis(200);
 
-/// What the thread has.
+/// The thread's state.
 pub(super) struct Reading {
-    present: Arc<Present>,
+    current: Arc<CurrentClient>,
     client: Arc<Client>,
     stop: CancellationToken,
     /// The next offset to read of each partition.
     next: BTreeMap<i32, i64>,
-    /// Read, and not handed over.
+    /// Records that were read and are not handed over yet.
     waiting: VecDeque<EventRecord>,
     is_paused: bool,
 }
 
 impl Reading {
-    pub(super) fn new(present: &Arc<Present>, stop: CancellationToken) -> Self {
-        let (client, present) = (present.client(), Arc::clone(present));
-        Self { present, client, stop, next: BTreeMap::new(), waiting: VecDeque::new(), is_paused: false }
+    pub(super) fn new(current: &Arc<CurrentClient>, stop: CancellationToken) -> Self {
+        let (client, current) = (current.client(), Arc::clone(current));
+        Self { current, client, stop, next: BTreeMap::new(), waiting: VecDeque::new(), is_paused: false }
     }
 
-    /// Reads partitions until asked to stop or nobody takes records any more.
+    /// Reads partitions until it is stopped or the receiver of the records is gone.
     pub(super) fn run(mut self, partitions: &[i32], records: &mpsc::Sender<Arc<EventRecord>>) {
         if self.begin(partitions) {
             self.go_on(records);
         }
     }
 
-    /// Goes to where the group stands. Returns whether it got there before it was asked to stop.
+    /// Assigns the partitions at the group's offsets. Returns false when it was stopped before that worked.
     fn begin(&mut self, partitions: &[i32]) -> bool {
         while !self.stop.is_cancelled() {
             let Err(error) = self.assign(partitions) else { return true };
@@ -63,7 +64,7 @@ impl Reading {
     }
 
     fn topic(&self) -> &str {
-        &self.present.config.spec.topic
+        &self.current.config.spec.topic
     }
 
     fn assign(&mut self, partitions: &[i32]) -> anyhow::Result<()> {
@@ -72,7 +73,7 @@ impl Reading {
             asked.add_partition(self.topic(), *partition);
         }
         let mut next = BTreeMap::new();
-        for found in self.client.committed_offsets(asked, PATIENCE)?.elements() {
+        for found in self.client.committed_offsets(asked, QUERY_TIMEOUT)?.elements() {
             let offset = if let Offset::Offset(offset) = found.offset() {
                 offset
             } else {
@@ -83,21 +84,21 @@ impl Reading {
         self.next = next;
         self.read_on(&self.client)?;
         for (partition, offset) in &self.next {
-            self.present.watched.assigned(*partition, *offset);
+            self.current.watched.record_assigned(*partition, *offset);
         }
-        self.present.watched.polls(partitions.len());
+        self.current.watched.add_polled(partitions.len());
         Ok(())
     }
 
     fn starting_offset(&self, partition: i32) -> anyhow::Result<i64> {
-        let (oldest, next) = self.client.fetch_watermarks(self.topic(), partition, PATIENCE)?;
-        Ok(match self.present.config.spec.starting_position {
+        let (oldest, next) = self.client.fetch_watermarks(self.topic(), partition, QUERY_TIMEOUT)?;
+        Ok(match self.current.config.spec.starting_position {
             StartingPosition::TrimHorizon => oldest,
             StartingPosition::Latest => next,
         })
     }
 
-    /// Lets a client read every partition from its next offset on.
+    /// Assigns every partition to a client, from its next offset on.
     fn read_on(&self, client: &Client) -> KafkaResult<()> {
         let mut list = TopicPartitionList::new();
         for (partition, next) in &self.next {
@@ -106,9 +107,9 @@ impl Reading {
         client.assign(&list)
     }
 
-    /// Goes on with a new client.
+    /// Replaces the client, and reads on with the new one.
     fn replace(&mut self) {
-        match self.present.replace(|client| Ok(self.read_on(client)?)) {
+        match self.current.replace(|client| Ok(self.read_on(client)?)) {
             Ok(client) => self.client = client,
             Err(error) => {
                 tracing::warn!("an event source could not begin anew: {error:#}");
@@ -132,12 +133,12 @@ impl Reading {
                     self.pause();
                     self.poll(Duration::ZERO);
                 }
-                Handed::NobodyThere => return,
+                Handed::Closed => return,
             }
         }
     }
 
-    /// Hands over what waits, as far as there is room.
+    /// Hands waiting records over to the poller, as far as it has room.
     fn hand_over(&mut self, records: &mpsc::Sender<Arc<EventRecord>>) -> Handed {
         while let Some(record) = self.waiting.pop_front() {
             match room::wait(records, FULL_MAX) {
@@ -146,13 +147,13 @@ impl Reading {
                     self.waiting.push_front(record);
                     return Handed::NotAll;
                 }
-                Room::Closed => return Handed::NobodyThere,
+                Room::Closed => return Handed::Closed,
             }
         }
         Handed::Everything
     }
 
-    /// Every time round, since a new client is not paused.
+    /// Pauses all partitions. It is repeated in every turn of the loop, since a new client is not paused.
     fn pause(&mut self) {
         self.is_paused = self.client.assignment().and_then(|all| self.client.pause(&all)).is_ok() || self.is_paused;
     }
@@ -170,19 +171,20 @@ impl Reading {
                 self.next.insert(record.place.partition, record.place.offset.saturating_add(1));
                 self.waiting.push_back(record);
             }
-            // The client goes on by itself.
+            // The client tries again by itself.
             Err(error) => tracing::debug!("an event source could not read: {error:#}"),
         }
     }
 
     fn written(&self, found: KafkaResult<BorrowedMessage<'_>>) -> anyhow::Result<EventRecord> {
-        Ok(event::record(&found?, self.present.config.spec.tombstones)?)
+        Ok(event::record(&found?, self.current.config.spec.tombstones)?)
     }
 }
 
-/// What was handed over.
+/// How far records were handed over.
 enum Handed {
     Everything,
     NotAll,
-    NobodyThere,
+    /// The poller has ended.
+    Closed,
 }

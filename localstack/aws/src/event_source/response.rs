@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use super::batch::{Batch, Place};
 
-/// What a function says about its batch.
+/// What a function's answer says about its batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
-    /// Everything was handled.
+pub(super) enum BatchResponse {
+    /// Every record was handled.
     All,
-    /// Everything but these.
+    /// Every record but these was handled.
     AllBut(BTreeSet<Place>),
-    /// Something that can't be meant: the whole batch counts as failed.
+    /// The answer can't be read, or names a record that is not in the batch: the whole batch counts as failed.
     Unclear,
 }
 
-impl Said {
-    /// How many of so many records have failed.
+impl BatchResponse {
+    /// How many of `of` records have failed.
     pub(super) fn failures(&self, of: u64) -> u64 {
         match self {
             Self::All => 0,
@@ -28,22 +28,22 @@ impl Said {
     }
 }
 
-/// Reads an answer. Nothing, null and an empty list all say that everything was handled.
-pub(super) fn read(answer: &[u8], topic: &str, batch: &Batch) -> Said {
+/// Reads an answer. An empty answer, null and an empty list all mean that every record was handled.
+pub(super) fn read(answer: &[u8], topic: &str, batch: &Batch) -> BatchResponse {
     if answer.trim_ascii().is_empty() {
-        return Said::All;
+        return BatchResponse::All;
     }
-    let Ok(answer) = serde_json::from_slice::<Value>(answer) else { return Said::Unclear };
+    let Ok(answer) = serde_json::from_slice::<Value>(answer) else { return BatchResponse::Unclear };
     let failures = match answer.get("batchItemFailures") {
-        None | Some(Value::Null) => return Said::All,
-        Some(Value::Array(failures)) if failures.is_empty() => return Said::All,
+        None | Some(Value::Null) => return BatchResponse::All,
+        Some(Value::Array(failures)) if failures.is_empty() => return BatchResponse::All,
         Some(Value::Array(failures)) => failures,
-        Some(_) => return Said::Unclear,
+        Some(_) => return BatchResponse::Unclear,
     };
     let sent: BTreeSet<Place> = batch.records.iter().map(|record| record.place).collect();
     let named: Option<BTreeSet<Place>> =
         failures.iter().map(|failure| place(failure, topic).filter(|place| sent.contains(place))).collect();
-    named.map_or(Said::Unclear, Said::AllBut)
+    named.map_or(BatchResponse::Unclear, BatchResponse::AllBut)
 }
 
 fn place(failure: &Value, topic: &str) -> Option<Place> {

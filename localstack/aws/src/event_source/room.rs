@@ -1,4 +1,4 @@
-//! Room in a channel, for a thread that has other things to look after.
+//! Waiting for room in a channel for a bounded time, on a thread that has other work too.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{Permit, Sender};
 
-/// What came of waiting for room.
+/// The result of waiting for room.
 pub(super) enum Room<'a, T> {
     There(Permit<'a, T>),
-    /// Not in time.
+    /// There was no room in time.
     None,
-    /// Nobody receives any more.
+    /// The receiver is gone.
     Closed,
 }
 
@@ -51,14 +51,14 @@ mod tests {
     const LONG: Duration = Duration::from_mins(1);
 
     #[test]
-    fn room_is_waited_for_until_there_is_some_or_nobody_receives_or_it_takes_too_long() {
+    fn a_wait_ends_with_room_with_the_receiver_or_with_its_time() {
         let (sender, mut taking) = mpsc::channel(1);
-        assert!(matches!(wait(&sender, LONG), Room::There(_)), "what was not used is given back");
+        assert!(matches!(wait(&sender, LONG), Room::There(_)), "an unused permit leaves its room");
         sender.try_send(1).unwrap();
         assert!(matches!(wait(&sender, Duration::ZERO), Room::None));
         let received = thread::scope(|scope| {
             let receiving = scope.spawn(|| taking.blocking_recv());
-            // A thread may be woken for nothing.
+            // A thread may wake up without a reason.
             let permit = loop {
                 if let Room::There(permit) = wait(&sender, LONG) {
                     break permit;

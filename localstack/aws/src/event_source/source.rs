@@ -1,4 +1,4 @@
-//! The event source as a whole: its pollers, and its end.
+//! The event source: starts its pollers and stops them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use super::control::{SourceControl, Watched};
 use super::on_failure::OnFailure;
 use super::poller::Poller;
 
-/// Between two tries to find the topic.
+/// The pause between two tries to find the topic.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long an invocation that is under way may take at the end.
+/// How long an invocation that is under way at a stop may still take.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A running event source.
@@ -29,7 +29,7 @@ pub struct EventSource {
 }
 
 impl EventSource {
-    /// Starts to poll, as soon as Kafka is there and has the topic.
+    /// Starts the source. It polls once Kafka answers and has the topic.
     ///
     /// # Errors
     /// When no Kafka client can be built.
@@ -44,7 +44,7 @@ impl EventSource {
             cut: CancellationToken::new(),
         };
         let first = Reader::new(&config, &watched)?;
-        let beginning = Beginning {
+        let startup = Startup {
             config,
             watched,
             on_failure,
@@ -53,19 +53,20 @@ impl EventSource {
             tasks: source.tasks.clone(),
         };
         source.tasks.spawn(async move {
-            if let Err(error) = beginning.begin(first).await {
+            if let Err(error) = startup.begin(first).await {
                 tracing::error!("an event source could not begin: {error:#}");
             }
         });
         Ok(source)
     }
 
-    /// Sees and changes it.
+    /// What shows and changes it.
     pub fn control(&self) -> SourceControl {
         SourceControl(Arc::clone(&self.watched))
     }
 
-    /// Stops invoking. An invocation that is under way is awaited for 2 seconds; its records come again if it takes longer.
+    /// Stops invoking. An invocation that is under way is awaited for 2 seconds; if it takes longer its records are not
+    /// committed, and the next source of the group reads them again.
     pub async fn stop(&self, clock: &dyn Clock) {
         self.stop.cancel();
         self.tasks.close();
@@ -85,8 +86,8 @@ impl Drop for EventSource {
     }
 }
 
-/// An event source that finds its partitions.
-struct Beginning {
+/// What an event source needs until it has found its partitions.
+struct Startup {
     config: Arc<SourceConfig>,
     watched: Arc<Watched>,
     on_failure: Option<Arc<OnFailure>>,
@@ -95,10 +96,10 @@ struct Beginning {
     tasks: TaskTracker,
 }
 
-impl Beginning {
+impl Startup {
     async fn begin(self, first: Reader) -> anyhow::Result<()> {
         let Some(partitions) = self.find(first).await? else { return Ok(()) };
-        self.watched.found(partitions.len());
+        self.watched.set_partitions(partitions.len());
         let pollers = usize::try_from(self.config.spec.pollers)?.clamp(1, partitions.len());
         for number in 0..pollers {
             let own: Vec<i32> = partitions.iter().copied().skip(number).step_by(pollers).collect();
@@ -131,7 +132,7 @@ impl Beginning {
 
     fn poller(&self, partitions: Vec<i32>) -> anyhow::Result<Poller> {
         let reader = Reader::new(&self.config, &self.watched)?;
-        // Room for the batch after this one.
+        // Room for the next batch while the poller works on one.
         let (sender, records) = mpsc::channel(self.config.spec.batch_size.max(2));
         let count = partitions.len();
         reader.read(partitions, sender, self.stop.clone())?;

@@ -1,4 +1,4 @@
-//! Decisions by table.
+//! The decisions of an event source, as tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::time::Duration;
 use domain::Timestamp;
 
 use super::batch::{Batch, EventRecord, Gathering, Place};
-use super::decide::{Came, Condition, Verdict, after, committable, expired};
-use super::response::{Said, read};
+use super::decide::{Condition, InvocationResult, Verdict, after, committable, expired};
+use super::response::{BatchResponse, read};
 use crate::spec::{EventSourceSpec, PartialResponse, RetryPolicy};
 
 fn record(partition: i32, offset: i64) -> Arc<EventRecord> {
@@ -34,9 +34,9 @@ fn capped(most: u32) -> EventSourceSpec {
     spec(|spec| spec.retry = RetryPolicy { retries_max: Some(most), record_age_max: None })
 }
 
-fn all_but(places: &[(i32, i64)]) -> Came {
+fn all_but(places: &[(i32, i64)]) -> InvocationResult {
     let places = places.iter().map(|(partition, offset)| Place { partition: *partition, offset: *offset });
-    Came::Answer(Said::AllBut(places.collect()))
+    InvocationResult::Answer(BatchResponse::AllBut(places.collect()))
 }
 
 fn again(batches: &[Batch]) -> Verdict {
@@ -51,49 +51,49 @@ fn given_up(condition: Condition, batch: Batch) -> Verdict {
     Verdict { given_up: Some((condition, batch)), ..Verdict::default() }
 }
 
-/// A batch, what came of it, the settings, and what to do.
-type Row = (Batch, Came, EventSourceSpec, Verdict);
+/// A batch, the result of its invocation, the settings, and the expected verdict.
+type Row = (Batch, InvocationResult, EventSourceSpec, Verdict);
 
 fn check(rows: Vec<Row>) {
-    for (number, (batch, came, spec, expected)) in rows.into_iter().enumerate() {
-        assert_eq!(after(&batch, &came, &spec), expected, "row {number}: {came:?}");
+    for (number, (batch, tried, spec, expected)) in rows.into_iter().enumerate() {
+        assert_eq!(after(&batch, &tried, &spec), expected, "row {number}: {tried:?}");
     }
 }
 
 #[test]
-fn what_was_handled_is_done() {
+fn a_batch_that_was_handled_is_done() {
     let one = || batch(&[(0, 1)]);
     let silent = spec(|spec| spec.report_batch_item_failures = false);
     check(vec![
-        (one(), Came::Answer(Said::All), spec(|_| {}), Verdict::default()),
+        (one(), InvocationResult::Answer(BatchResponse::All), spec(|_| {}), Verdict::default()),
         (one(), all_but(&[(0, 1)]), silent.clone(), Verdict::default()),
-        (one(), Came::Answer(Said::Unclear), silent, Verdict::default()),
+        (one(), InvocationResult::Answer(BatchResponse::Unclear), silent, Verdict::default()),
     ]);
 }
 
 #[test]
-fn what_failed_comes_again_as_often_as_allowed() {
+fn a_failed_batch_is_tried_again_as_often_as_allowed() {
     let two = [(0, 1), (0, 2)];
     let with_destination = || spec(|spec| spec.on_failure_topic = Some("dead".to_owned()));
     let exhausted = |times| given_up(Condition::RetriesExhausted, failed(times, &two));
     check(vec![
-        (failed(7_000, &two), Came::FunctionError, spec(|_| {}), again(&[failed(7_001, &two)])),
-        (batch(&two), Came::Answer(Said::Unclear), spec(|_| {}), again(&[failed(1, &two)])),
-        (batch(&two), Came::FunctionError, capped(1), again(&[failed(1, &two)])),
-        (failed(1, &two), Came::FunctionError, capped(1), exhausted(2)),
-        (batch(&two), Came::FunctionError, capped(0), exhausted(1)),
-        (failed(9, &two), Came::FunctionError, with_destination(), again(&[failed(10, &two)])),
-        (failed(10, &two), Came::FunctionError, with_destination(), exhausted(11)),
+        (failed(7_000, &two), InvocationResult::FunctionError, spec(|_| {}), again(&[failed(7_001, &two)])),
+        (batch(&two), InvocationResult::Answer(BatchResponse::Unclear), spec(|_| {}), again(&[failed(1, &two)])),
+        (batch(&two), InvocationResult::FunctionError, capped(1), again(&[failed(1, &two)])),
+        (failed(1, &two), InvocationResult::FunctionError, capped(1), exhausted(2)),
+        (batch(&two), InvocationResult::FunctionError, capped(0), exhausted(1)),
+        (failed(9, &two), InvocationResult::FunctionError, with_destination(), again(&[failed(10, &two)])),
+        (failed(10, &two), InvocationResult::FunctionError, with_destination(), exhausted(11)),
     ]);
 }
 
 #[test]
-fn what_was_not_tried_counts_as_nothing() {
-    check(vec![(failed(1, &[(0, 1)]), Came::NotTried, capped(1), again(&[failed(1, &[(0, 1)])]))]);
+fn a_batch_that_was_not_tried_counts_as_no_failure() {
+    check(vec![(failed(1, &[(0, 1)]), InvocationResult::NotTried, capped(1), again(&[failed(1, &[(0, 1)])]))]);
 }
 
 #[test]
-fn what_is_named_comes_again_in_the_reading_that_is_set() {
+fn records_named_as_failed_are_tried_again_in_the_configured_reading() {
     let places = [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2)];
     let from_first = || spec(|spec| spec.partial_response = PartialResponse::FromFirstFailed);
     check(vec![
@@ -116,25 +116,40 @@ fn a_failed_batch_is_split_until_it_is_one_record() {
     check(vec![
         (
             failed(1, &places),
-            Came::FunctionError,
+            InvocationResult::FunctionError,
             bisecting(1),
             at_once(&[failed(1, &[(0, 1)]), failed(1, &[(0, 2), (1, 7)])]),
         ),
         (
             failed(1, &[(0, 1)]),
-            Came::FunctionError,
+            InvocationResult::FunctionError,
             bisecting(1),
             given_up(Condition::RetriesExhausted, failed(2, &[(0, 1)])),
         ),
-        (batch(&places), Came::Answer(Said::Unclear), bisecting(1), again(&[failed(1, &places)])),
+        (
+            batch(&places),
+            InvocationResult::Answer(BatchResponse::Unclear),
+            bisecting(1),
+            again(&[failed(1, &places)]),
+        ),
     ]);
 }
 
 #[test]
-fn what_is_too_large_is_split_and_given_up_when_it_is_one_record() {
+fn a_batch_that_is_too_large_is_split_and_given_up_when_it_is_one_record() {
     check(vec![
-        (batch(&[(0, 1), (0, 2)]), Came::TooLarge, spec(|_| {}), at_once(&[batch(&[(0, 1)]), batch(&[(0, 2)])])),
-        (batch(&[(0, 1)]), Came::TooLarge, spec(|_| {}), given_up(Condition::PayloadTooLarge, batch(&[(0, 1)]))),
+        (
+            batch(&[(0, 1), (0, 2)]),
+            InvocationResult::TooLarge,
+            spec(|_| {}),
+            at_once(&[batch(&[(0, 1)]), batch(&[(0, 2)])]),
+        ),
+        (
+            batch(&[(0, 1)]),
+            InvocationResult::TooLarge,
+            spec(|_| {}),
+            given_up(Condition::PayloadTooLarge, batch(&[(0, 1)])),
+        ),
     ]);
 }
 
@@ -163,18 +178,18 @@ fn commits_stop_before_the_first_outstanding_record() {
 fn answers_are_read_as_aws_reads_them() {
     let sent = batch(&[(0, 1), (10, 2)]);
     let named = |text: &str| format!(r#"{{"batchItemFailures":[{{"itemIdentifier":{text}}}]}}"#);
-    let one = Said::AllBut([Place { partition: 10, offset: 2 }].into());
+    let one = BatchResponse::AllBut([Place { partition: 10, offset: 2 }].into());
     let cases = [
-        (String::new(), Said::All),
-        (" null ".to_owned(), Said::All),
-        (r#"{"released":3}"#.to_owned(), Said::All),
+        (String::new(), BatchResponse::All),
+        (" null ".to_owned(), BatchResponse::All),
+        (r#"{"released":3}"#.to_owned(), BatchResponse::All),
         (named(r#"{"partition":"a-b-10","offset":2}"#), one),
-        (named(r#"{"partition":"a-b-1","offset":2}"#), Said::Unclear),
-        (named(r#"{"partition":"b-10","offset":2}"#), Said::Unclear),
-        (named(r#"{"partition":"a-b-10","offset":"2"}"#), Said::Unclear),
-        (named(r#"{"partition":"a-b-10"}"#), Said::Unclear),
-        (named(r#""""#), Said::Unclear),
-        ("{".to_owned(), Said::Unclear),
+        (named(r#"{"partition":"a-b-1","offset":2}"#), BatchResponse::Unclear),
+        (named(r#"{"partition":"b-10","offset":2}"#), BatchResponse::Unclear),
+        (named(r#"{"partition":"a-b-10","offset":"2"}"#), BatchResponse::Unclear),
+        (named(r#"{"partition":"a-b-10"}"#), BatchResponse::Unclear),
+        (named(r#""""#), BatchResponse::Unclear),
+        ("{".to_owned(), BatchResponse::Unclear),
     ];
     for (answer, expected) in cases {
         assert_eq!(read(answer.as_bytes(), "a-b", &sent), expected, "{answer}");
@@ -182,7 +197,7 @@ fn answers_are_read_as_aws_reads_them() {
 }
 
 #[test]
-fn a_batch_takes_what_fits_and_the_first_record_always() {
+fn a_batch_takes_records_that_fit_and_the_first_one_always() {
     let mut gathering = Gathering::new(2, 15);
     assert!(gathering.take(record(0, 2)).is_ok());
     assert!(gathering.take(record(0, 3)).is_err(), "20 bytes are too many");

@@ -32,7 +32,7 @@ fn written(fields: &Map<String, Value>) -> Result<Response, String> {
     let headers = response.headers_mut();
     if let Some(Value::Object(given)) = fields.get("headers") {
         for (name, value) in given {
-            let name = HeaderName::try_from(name.as_str()).map_err(|_| format!("{name} is no name of a header"))?;
+            let name = HeaderName::try_from(name.as_str()).map_err(|_| format!("{name} is not a header name"))?;
             headers.insert(name, header_value(value)?);
         }
     }
@@ -44,7 +44,7 @@ fn written(fields: &Map<String, Value>) -> Result<Response, String> {
     if !headers.contains_key(header::CONTENT_TYPE) {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain;charset=UTF-8"));
     }
-    // The length is this server's to tell.
+    // This server sets the length itself.
     headers.remove(header::CONTENT_LENGTH);
     headers.remove(header::TRANSFER_ENCODING);
     Ok(response)
@@ -57,17 +57,17 @@ fn status(fields: &Map<String, Value>) -> Result<StatusCode, String> {
         None => None,
     };
     let status = status.and_then(|number| StatusCode::from_u16(number).ok());
-    status.ok_or_else(|| "statusCode is no status".to_owned())
+    status.ok_or_else(|| "statusCode is not an HTTP status".to_owned())
 }
 
 fn body(fields: &Map<String, Value>) -> Result<Body, String> {
     let text = match fields.get("body") {
         None | Some(Value::Null) => return Ok(Body::empty()),
         Some(Value::String(text)) => text.clone(),
-        Some(_) => return Err("body is no text".to_owned()),
+        Some(_) => return Err("body is not a text".to_owned()),
     };
     if fields.get("isBase64Encoded") == Some(&Value::Bool(true)) {
-        let bytes = STANDARD.decode(text).map_err(|error| format!("body is no base64: {error}"))?;
+        let bytes = STANDARD.decode(text).map_err(|error| format!("body is not base64: {error}"))?;
         return Ok(Body::from(bytes));
     }
     Ok(Body::from(text))
@@ -75,7 +75,7 @@ fn body(fields: &Map<String, Value>) -> Result<Body, String> {
 
 fn header_value(value: &Value) -> Result<HeaderValue, String> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| "a header's value is none".to_owned())
+    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| "the value of a header is not valid".to_owned())
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_no_status_is_the_body() {
+    async fn an_answer_without_a_status_is_the_body_of_a_200() {
         for (payload, body) in [(r#"{"a":1}"#, r#"{"a":1}"#), (r#""hi""#, "hi"), ("[1]", "[1]")] {
             let (status, headers, sent) = shown(payload).await.unwrap();
             assert_eq!((status, sent.as_slice()), (200, body.as_bytes()));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nonsense_is_refused() {
+    async fn an_invalid_answer_is_refused() {
         let cases = [
             "no json",
             r#"{"statusCode":"x"}"#,

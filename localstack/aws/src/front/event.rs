@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use domain::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// What belongs to a connection, not to a request.
+/// Headers that belong to a connection and not to a request.
 const OF_THE_CONNECTION: [&str; 8] = [
     "connection",
     "keep-alive",
@@ -25,7 +25,7 @@ const OF_THE_CONNECTION: [&str; 8] = [
 
 const TRACE: &str = "x-amzn-trace-id";
 
-/// When and whence a request came.
+/// When a request came, from where, and random bits for its ids.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrived {
     pub(super) at: Timestamp,
@@ -63,7 +63,7 @@ fn add_optional(event: &mut Map<String, Value>, parts: &Parts, query: &str) {
     }
 }
 
-/// A text travels as it is, anything else in base64; nothing at all has no body.
+/// Adds the body: a text as it is, anything else in base64. An empty body is left out.
 fn add_body(event: &mut Map<String, Value>, headers: &HeaderMap, body: &[u8]) {
     if body.is_empty() {
         return;
@@ -73,7 +73,7 @@ fn add_body(event: &mut Map<String, Value>, headers: &HeaderMap, body: &[u8]) {
     event.insert("body".to_owned(), text.map_or_else(|| json!(STANDARD.encode(body)), |text| json!(text)));
 }
 
-/// Whether a body is of a type that HTTP APIs take for text. A compressed one is not, and a form isn't either.
+/// Whether an HTTP API passes a body of this type on as text. It does not for a compressed body or for a form.
 fn is_text(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -102,7 +102,7 @@ fn cookies(headers: &HeaderMap) -> Vec<String> {
     lines.flat_map(|line| line.split("; ").map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// What has one name is one text, with commas.
+/// Joins the values of each name into one text, with commas.
 fn joined(pairs: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
     let mut joined: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in pairs {
@@ -111,7 +111,7 @@ fn joined(pairs: impl Iterator<Item = (String, String)>) -> BTreeMap<String, Str
     joined
 }
 
-/// Bytes beyond ASCII are read as UTF-8.
+/// A header's value, read as UTF-8.
 fn text(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn names_repeat_in_one_text_and_cookies_stand_apart() {
+    fn repeated_names_are_joined_and_cookies_are_listed_apart() {
         let request = Request::post("/a%20b/c?x=1&y=%26&x=2&z")
             .header("x-odd", "one")
             .header("X-Odd", "two")
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn only_text_travels_as_it_is() {
+    fn only_text_is_passed_on_as_it_is() {
         let cases: [(&str, &[u8], bool); 7] = [
             ("application/json; charset=utf-8", b"{}", false),
             ("text/plain", "ü".as_bytes(), false),

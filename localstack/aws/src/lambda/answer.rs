@@ -1,10 +1,10 @@
-//! What becomes of an invocation.
+//! The answer to an invocation, and the reasons why there is none.
 
 use bytes::Bytes;
 use serde_json::json;
 use thiserror::Error;
 
-/// What a function answered, or what is said in its place.
+/// What a function answered, or the error that the platform gives in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Whether it is an error, of the function or of its environment.
@@ -31,7 +31,7 @@ impl Answer {
 
 /// Why an invocation did not reach a function.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refused {
+pub enum InvokeError {
     /// There is no such function.
     #[error("there is no function {0}")]
     Unknown(String),

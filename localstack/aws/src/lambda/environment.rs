@@ -1,9 +1,9 @@
-//! The life of one environment: start, invocations one after the other, end.
+//! One environment from its start to its end: it runs invocations one after the other.
 //!
-//! One loop owns the process and hears everything that happens to it in order: what the process says through its Runtime
-//! API, what it is ordered, its exit, and its deadline. The process is stopped whenever it waits for an invocation, and
-//! its invocation has ended once it waits again: what it still does between its answer and its next poll runs within the
-//! deadline. The caller gets the answer then, so whoever invokes one after the other finds the environment free.
+//! One loop owns the process and handles its events in order: calls of its Runtime API, orders of the control API and of
+//! callers, its exit, and its deadline. The process is stopped whenever it waits for an invocation. An invocation ends when
+//! the process polls for the next one: what the process still does between its answer and that poll runs within the
+//! deadline. The caller gets the answer then, so a caller that invokes again at once finds the environment free.
 
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -17,30 +17,16 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::answer::Answer;
 use super::function_arn;
 use super::invocation::Invocation;
+use super::order::Order;
 use super::pool::Shared;
-use super::runtime_api::{Handover, Heard};
+use super::runtime_api::{Handover, RuntimeEvent};
 use super::signal::Group;
 use super::state::{EnvironmentState, Phase, ms};
 
-/// How long a function may take to its first poll.
+/// How long a function may take until its first poll: AWS's limit.
 const INIT_MAX: Duration = Duration::from_secs(10);
-/// How long a function with an internal extension has after SIGTERM.
+/// How long a function with an internal extension may take to end after SIGTERM: AWS's limit.
 const SHUTDOWN_MAX: Duration = Duration::from_millis(500);
-
-/// What an environment is told to do.
-#[derive(Debug)]
-pub(super) enum Order {
-    /// Run this. The environment is claimed, so no second one comes before the first has ended.
-    Invoke(Arc<Invocation>, oneshot::Sender<Answer>),
-    /// Stop the process where it is.
-    Freeze,
-    /// Let it go on.
-    Thaw,
-    /// End it at once.
-    Kill,
-    /// End it in good order, when its invocation has ended.
-    Retire,
-}
 
 /// Why an environment ends.
 enum End {
@@ -54,9 +40,9 @@ enum End {
 struct Call {
     invocation: Arc<Invocation>,
     reply: oneshot::Sender<Answer>,
-    /// What the process answered; its caller gets it when the environment is free again.
+    /// What the process answered. The caller gets it when the environment is free again.
     answer: Option<Answer>,
-    /// Known once the process has it.
+    /// When the process got it; none before.
     begun: Option<Timestamp>,
     deadline: Option<Timestamp>,
 }
@@ -67,37 +53,37 @@ pub(super) struct Environment {
     pub(super) function: String,
     pub(super) child: Child,
     pub(super) group: Group,
-    pub(super) heard: mpsc::UnboundedReceiver<Heard>,
+    pub(super) events: mpsc::UnboundedReceiver<RuntimeEvent>,
     pub(super) orders: mpsc::UnboundedReceiver<Order>,
     pub(super) state: watch::Sender<EnvironmentState>,
     pub(super) started_at: Timestamp,
-    pub(super) life: Life,
+    pub(super) run: RunState,
 }
 
-/// What changes in an environment's life.
+/// What changes while an environment runs.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the process")]
-pub(super) struct Life {
+pub(super) struct RunState {
     poll: Option<oneshot::Sender<Handover>>,
     call: Option<Call>,
     has_started: bool,
     has_extension: bool,
     is_retiring: bool,
-    /// Frozen by order.
-    is_held: bool,
+    /// Frozen by the control API, and so not thawed by an invocation.
+    is_frozen_by_order: bool,
     init_error: Option<Bytes>,
 }
 
 impl Environment {
-    /// Lives until the process has ended.
-    pub(super) async fn live(mut self) {
+    /// Runs until the process has ended.
+    pub(super) async fn run(mut self) {
         let end = loop {
             let limit = self.limit();
             let clock = Arc::clone(&self.shared.clock);
             let end = tokio::select! {
                 biased;
-                heard = self.heard.recv() => heard.and_then(|heard| self.hear(heard)),
-                order = self.orders.recv() => self.obey(order.unwrap_or(Order::Kill)),
+                event = self.events.recv() => event.and_then(|event| self.handle(event)),
+                order = self.orders.recv() => self.carry_out(order.unwrap_or(Order::Kill)),
                 exited = self.child.wait() => Some(End::Exited(exited.ok())),
                 () = clock.sleep(limit.unwrap_or_default().since(clock.now())), if limit.is_some() => Some(End::TimedOut),
             };
@@ -108,58 +94,58 @@ impl Environment {
         self.end(&end).await;
     }
 
-    /// When the timeout with what the process does now ends.
+    /// The time by which the process must be done with what it does now; none while it waits.
     fn limit(&self) -> Option<Timestamp> {
-        if !self.life.has_started {
+        if !self.run.has_started {
             return Some(self.started_at.plus(INIT_MAX));
         }
-        self.life.call.as_ref().and_then(|call| call.deadline)
+        self.run.call.as_ref().and_then(|call| call.deadline)
     }
 
-    fn hear(&mut self, heard: Heard) -> Option<End> {
-        match heard {
-            Heard::Polled(poll) => return self.polled(poll),
-            Heard::Answered { id, answer, taken } => {
+    fn handle(&mut self, event: RuntimeEvent) -> Option<End> {
+        match event {
+            RuntimeEvent::Polled(poll) => return self.polled(poll),
+            RuntimeEvent::Answered { id, answer, taken } => {
                 taken.send(self.answered(&id, answer)).ok();
             }
-            Heard::InitFailed(error) => self.life.init_error = Some(error),
-            Heard::ExtensionRegistered => self.life.has_extension = true,
+            RuntimeEvent::InitFailed(error) => self.run.init_error = Some(error),
+            RuntimeEvent::ExtensionRegistered => self.run.has_extension = true,
         }
         None
     }
 
     fn polled(&mut self, poll: oneshot::Sender<Handover>) -> Option<End> {
-        if !self.life.has_started {
-            self.life.has_started = true;
+        if !self.run.has_started {
+            self.run.has_started = true;
             let took = self.shared.clock.now().since(self.started_at);
             self.state.send_modify(|state| state.init_ms = Some(ms(took)));
         }
-        self.life.poll = Some(poll);
-        match self.life.call.take() {
-            // A process that polls again without an answer has lost what it was asked.
+        self.run.poll = Some(poll);
+        match self.run.call.take() {
+            // A process that polls again without having answered has lost its invocation, and gets it once more.
             Some(call) if call.answer.is_none() => {
-                self.life.call = Some(call);
+                self.run.call = Some(call);
                 self.hand_over();
                 None
             }
             call => {
-                self.rest();
-                // Not at the first poll: whoever it was started for has a claim on it.
+                self.go_idle();
+                // Not at the first poll: the caller that the environment was started for has claimed it.
                 if let Some(call) = call {
-                    self.shared.release(&self.function, self.state.borrow().id);
+                    self.shared.give_back(&self.function, self.state.borrow().id);
                     self.conclude(call);
                 }
-                self.life.is_retiring.then_some(End::Retired)
+                self.run.is_retiring.then_some(End::Retired)
             }
         }
     }
 
-    /// Between invocations: the process is stopped, and the environment is free.
-    fn rest(&mut self) {
+    /// Stops the process between invocations, and marks the environment as idle.
+    fn go_idle(&mut self) {
         if self.shared.freezes {
             self.group.freeze();
         }
-        let frozen = self.shared.freezes || self.life.is_held;
+        let frozen = self.shared.freezes || self.run.is_frozen_by_order;
         self.state.send_modify(|state| {
             state.phase = Phase::Idle;
             state.frozen = frozen;
@@ -167,35 +153,35 @@ impl Environment {
     }
 
     fn answered(&mut self, id: &str, answer: Answer) -> bool {
-        let call = self.life.call.as_mut().filter(|call| call.invocation.id == id && call.answer.is_none());
+        let call = self.run.call.as_mut().filter(|call| call.invocation.id == id && call.answer.is_none());
         call.map(|call| call.answer = Some(answer)).is_some()
     }
 
-    fn obey(&mut self, order: Order) -> Option<End> {
+    fn carry_out(&mut self, order: Order) -> Option<End> {
         match order {
             Order::Invoke(invocation, reply) => {
-                self.life.call = Some(Call { invocation, reply, answer: None, begun: None, deadline: None });
+                self.run.call = Some(Call { invocation, reply, answer: None, begun: None, deadline: None });
                 self.hand_over();
             }
-            Order::Freeze => self.hold(),
-            Order::Thaw => self.let_go(),
+            Order::Freeze => self.freeze_by_order(),
+            Order::Thaw => self.thaw_by_order(),
             Order::Kill => return Some(End::Killed),
             Order::Retire => {
-                self.life.is_retiring = true;
-                return self.life.call.is_none().then_some(End::Retired);
+                self.run.is_retiring = true;
+                return self.run.call.is_none().then_some(End::Retired);
             }
         }
         None
     }
 
-    fn hold(&mut self) {
-        self.life.is_held = true;
+    fn freeze_by_order(&mut self) {
+        self.run.is_frozen_by_order = true;
         self.group.freeze();
         self.state.send_modify(|state| state.frozen = true);
     }
 
-    fn let_go(&mut self) {
-        self.life.is_held = false;
+    fn thaw_by_order(&mut self) {
+        self.run.is_frozen_by_order = false;
         if self.shared.freezes && self.state.borrow().phase == Phase::Idle {
             return;
         }
@@ -203,27 +189,27 @@ impl Environment {
         self.state.send_modify(|state| state.frozen = false);
     }
 
-    /// Gives the invocation to the process, if that waits for it. The deadline counts from here.
+    /// Gives the invocation to the process, if the process is polling for one. The deadline counts from here.
     fn hand_over(&mut self) {
-        let Some(call) = self.life.call.as_mut() else { return };
-        let Some(poll) = self.life.poll.take() else { return };
+        let Some(call) = self.run.call.as_mut() else { return };
+        let Some(poll) = self.run.poll.take() else { return };
         let now = self.shared.clock.now();
         let deadline = now.plus(self.shared.timeout(&self.function));
         (call.begun, call.deadline) = (Some(now), Some(deadline));
-        if !self.life.is_held {
+        if !self.run.is_frozen_by_order {
             self.group.thaw();
         }
-        let frozen = self.life.is_held;
+        let frozen = self.run.is_frozen_by_order;
         self.state.send_modify(|state| {
             state.phase = Phase::Busy;
             state.frozen = frozen;
         });
         let invocation = Arc::clone(&call.invocation);
-        // When the process hung up meanwhile it polls again, ends, or runs out of time.
+        // When the process closed its poll meanwhile, it polls again, ends, or reaches its deadline.
         poll.send(Handover { invocation, deadline, arn: function_arn(&self.function) }).ok();
     }
 
-    /// Counts an invocation and gives its caller the answer, or what is said in its place.
+    /// Counts an invocation and gives its caller the answer, or the platform's error in its place.
     fn conclude(&self, call: Call) {
         let took = call.begun.map(|begun| self.shared.clock.now().since(begun)).unwrap_or_default();
         let answer = call.answer.unwrap_or_else(|| Answer::platform("Runtime.ExitError", "Runtime exited"));
@@ -234,15 +220,15 @@ impl Environment {
             counters.busy += took;
             counters.last = took;
         });
-        // Nobody waits any more when the caller has hung up; the invocation ran all the same.
+        // An error means that the caller is gone; the invocation ran all the same.
         call.reply.send(answer).ok();
     }
 
     async fn end(mut self, end: &End) {
         let text = self.text_of(end);
-        // Before anything is awaited: nobody may claim an environment that ends.
+        // Before the first await, so that no caller can claim an environment that is ending.
         self.shared.remove(&self.function, self.state.borrow().id);
-        if matches!(end, End::Retired) && self.life.has_extension {
+        if matches!(end, End::Retired) && self.run.has_extension {
             self.group.thaw();
             self.group.terminate();
             tokio::select! {
@@ -250,12 +236,12 @@ impl Environment {
                 () = self.shared.clock.sleep(SHUTDOWN_MAX) => {}
             }
         }
-        // Not when it was waited for: its id may be another's by then.
+        // No id means that the exit was already waited for: the system may have given the id to another process.
         if self.child.id().is_some() {
             self.group.kill();
             self.child.wait().await.ok();
         }
-        if let Some(mut call) = self.life.call.take() {
+        if let Some(mut call) = self.run.call.take() {
             if matches!(end, End::TimedOut) {
                 self.shared.count(&self.function, |counters| counters.timeouts += 1);
             }
@@ -270,7 +256,7 @@ impl Environment {
     }
 
     fn answer_for(&self, id: &str, end: &End) -> Answer {
-        if let Some(error) = &self.life.init_error {
+        if let Some(error) = &self.run.init_error {
             return Answer::failure(error.clone());
         }
         let kind = if matches!(end, End::TimedOut) { "Sandbox.Timedout" } else { "Runtime.ExitError" };
@@ -279,12 +265,12 @@ impl Environment {
 
     fn text_of(&self, end: &End) -> String {
         match end {
-            End::Exited(Some(status)) if self.life.init_error.is_none() => {
+            End::Exited(Some(status)) if self.run.init_error.is_none() => {
                 format!("Runtime exited with error: {status}")
             }
             End::Exited(_) => self.init_error_text().unwrap_or_else(|| "Runtime exited".to_owned()),
             End::TimedOut => {
-                let whole = if self.life.has_started { self.shared.timeout(&self.function) } else { INIT_MAX };
+                let whole = if self.run.has_started { self.shared.timeout(&self.function) } else { INIT_MAX };
                 format!("Task timed out after {:.2} seconds", whole.as_secs_f64())
             }
             End::Killed => "Runtime exited with error: signal: killed".to_owned(),
@@ -293,7 +279,7 @@ impl Environment {
     }
 
     fn init_error_text(&self) -> Option<String> {
-        let error = self.life.init_error.as_ref()?;
+        let error = self.run.init_error.as_ref()?;
         let read: serde_json::Value = serde_json::from_slice(error).ok()?;
         let part = |name: &str| read.get(name).and_then(|part| part.as_str()).unwrap_or_default().to_owned();
         Some(format!("{}: {}", part("errorType"), part("errorMessage")))

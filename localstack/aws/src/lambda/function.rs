@@ -12,17 +12,17 @@ use crate::spec::FunctionSpec;
 /// A prebuilt function.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// What is said of it.
+    /// Its name, limits and own variables.
     pub spec: FunctionSpec,
     /// Its binary.
     pub path: PathBuf,
-    /// Variables from the settings. Those of Lambda are added, those of the spec win.
+    /// Variables from the settings. They override those of Lambda, and the spec's override both.
     pub variables: BTreeMap<String, String>,
 }
 
 impl Program {
-    /// Starts the binary, alone in a process group of its own: what is sent to the terminal's group doesn't reach it,
-    /// and the system ends it when its parent dies while it is stopped.
+    /// Starts the binary in a process group of its own: signals to the terminal's group don't reach it, and the system ends
+    /// a stopped process whose parent dies.
     pub(super) fn start(&self, environment: u64, runtime_api: &str) -> std::io::Result<Child> {
         Command::new(&self.path)
             .env_clear()

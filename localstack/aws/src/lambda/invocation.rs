@@ -11,20 +11,20 @@ pub struct Invocation {
     pub id: String,
     /// The event.
     pub payload: Bytes,
-    /// The trace that it belongs to, as `X-Amzn-Trace-Id` says it.
+    /// The trace that it belongs to, in the form of `X-Amzn-Trace-Id`.
     pub trace: String,
-    /// What the caller's client says of itself.
+    /// The client context that the caller sent.
     pub client_context: Option<HeaderValue>,
 }
 
 impl Invocation {
-    /// A new invocation; part of a trace of its own.
+    /// A new invocation with a trace of its own.
     pub fn new(payload: Bytes, clock: &dyn Clock, random: &dyn Random) -> Self {
         let trace = fresh_trace(clock, random);
         Self { id: fresh_id(random), payload, trace, client_context: None }
     }
 
-    /// Joins a caller's trace: of its own, what the caller left out remains.
+    /// Joins a caller's trace. Fields that the caller left out are taken from the invocation's own trace.
     pub(super) fn join(&mut self, trace: &str) {
         let mut joined = trace.trim().trim_end_matches(';').to_owned();
         for own in self.trace.split(';') {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_s_trace_is_joined_and_what_it_lacks_is_added() {
+    fn a_caller_s_trace_is_joined_and_missing_fields_are_added() {
         let of = |trace: &str| {
             let own = "Root=1-00000001-a;Parent=b;Sampled=0".to_owned();
             let (id, payload) = (String::new(), Bytes::new());

@@ -1,6 +1,6 @@
 //! The public Invoke API: `POST /2015-03-31/functions/{name}/invocations`.
 //!
-//! Whatever triggers a function here speaks this and nothing else, so it can drive any emulator.
+//! Everything that triggers a function here uses this API and nothing else, so it can drive any emulator too.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::json;
 
-use super::answer::{Answer, Refused};
+use super::answer::{Answer, InvokeError};
 use super::invocation::Invocation;
 use super::service::Lambda;
 use super::{function_arn, invocation};
@@ -26,7 +26,7 @@ const TYPE: &str = "x-amz-invocation-type";
 const TRACE: &str = "x-amzn-trace-id";
 const CONTEXT: &str = "x-amz-client-context";
 
-/// How an invocation is wanted.
+/// The type of an invocation, by `X-Amz-Invocation-Type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     RequestResponse,
@@ -58,7 +58,7 @@ async fn invoke(State(lambda): State<Arc<Lambda>>, Path(name): Path<String>, req
 async fn answer(lambda: &Lambda, name: &str, request: Request) -> Result<Response, Problem> {
     let name = name_of(name);
     if !lambda.knows(name) {
-        return Err(Problem::from(Refused::Unknown(name.to_owned())));
+        return Err(Problem::from(InvokeError::Unknown(name.to_owned())));
     }
     let (parts, body) = request.into_parts();
     let wanted = wanted(&parts.headers)?;
@@ -88,7 +88,7 @@ async fn answer(lambda: &Lambda, name: &str, request: Request) -> Result<Respons
     }
 }
 
-/// A function may be named by its ARN, and with a qualifier; only one version is here.
+/// The name of a function in a path: the name alone, or the ARN, with or without `:$LATEST`, the only version here.
 fn name_of(path: &str) -> &str {
     let name = path.strip_prefix(&function_arn("")).unwrap_or(path);
     name.strip_suffix(":$LATEST").unwrap_or(name)
@@ -152,20 +152,20 @@ impl Problem {
     }
 }
 
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
+impl From<InvokeError> for Problem {
+    fn from(refused: InvokeError) -> Self {
         match refused {
-            Refused::Unknown(name) => Self {
+            InvokeError::Unknown(name) => Self {
                 status: StatusCode::NOT_FOUND,
                 kind: "ResourceNotFoundException",
                 body: json!({ "Type": "User", "Message": format!("Function not found: {}", function_arn(&name)) }),
             },
-            Refused::Throttled(reason) => Self {
+            InvokeError::Throttled(reason) => Self {
                 status: StatusCode::TOO_MANY_REQUESTS,
                 kind: "TooManyRequestsException",
                 body: json!({ "Type": "User", "Reason": reason, "message": "Rate Exceeded." }),
             },
-            Refused::NoEnvironment(why) => Self {
+            InvokeError::NoEnvironment(why) => Self {
                 status: StatusCode::BAD_GATEWAY,
                 kind: "InvalidRuntimeException",
                 body: json!({ "Type": "User", "Message": why }),

@@ -1,31 +1,32 @@
 //! Asynchronous invocations: accepted at once, run later, tried again.
 //!
-//! Events wait in this process: AWS keeps them, this doesn't. An event that the function failed is tried again as often
-//! as its function says; one that was throttled, as long as it isn't too old. What is given up is counted and logged.
+//! Events wait in this process and end with it, other than on AWS. An event that the function failed is tried again as
+//! often as the function's spec says; one that was throttled, until it is too old. Events that are given up are counted and
+//! logged.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::answer::Refused;
+use super::answer::InvokeError;
 use super::invocation::Invocation;
 use super::service::Lambda;
 use super::state::Counters;
 
-/// Events that may wait for one function.
+/// Events that may wait for one function: a bound on this process's memory.
 const QUEUE_MAX: u64 = 10_000;
-/// Between a failed try and the next, by how many have failed. AWS waits a minute, then two.
+/// The pause after the first failed try and after the second: AWS's values.
 const PAUSES: [Duration; 2] = [Duration::from_mins(1), Duration::from_mins(2)];
-/// Between a throttled try and the next, at first and at last.
+/// The pause after a throttled try: the first, and the longest. It doubles from try to try, as on AWS.
 const THROTTLED_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 
-/// What becomes of an event after a try.
+/// What to do with an event after a try that failed.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     GiveUp(&'static str),
     Again(Duration),
 }
 
-/// What was tried so far.
+/// How often an event has failed and was throttled so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tried {
     failed: u32,
@@ -37,10 +38,10 @@ impl Lambda {
     ///
     /// # Errors
     /// When there is no such function, or too many events wait for it.
-    pub fn invoke_later(&self, function: &str, invocation: Invocation) -> Result<(), Refused> {
-        let queued = self.state_of(function).ok_or_else(|| Refused::Unknown(function.to_owned()))?.queued;
+    pub fn invoke_later(&self, function: &str, invocation: Invocation) -> Result<(), InvokeError> {
+        let queued = self.state_of(function).ok_or_else(|| InvokeError::Unknown(function.to_owned()))?.queued;
         if queued >= QUEUE_MAX {
-            return Err(Refused::Throttled("QueueFull"));
+            return Err(InvokeError::Throttled("QueueFull"));
         }
         let (lambda, function) = (self.clone(), function.to_owned());
         self.count(&function, |counters| counters.queued += 1);
@@ -83,7 +84,7 @@ impl Lambda {
     }
 }
 
-/// What to do with an event that failed or was throttled, and may wait for so long.
+/// Decides about an event that failed or was throttled, and may wait for `timeout` before it is too old.
 fn after(tried: Tried, retries: u32, timeout: Duration) -> Next {
     if tried.failed > retries {
         return Next::GiveUp("retries exhausted");

@@ -1,11 +1,10 @@
-//! What the functions' processes print.
+//! The lines that the functions' processes print.
 
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// What stands in every line of the embedded metric format.
+/// A text that every line of the embedded metric format contains.
 const METRICS: &str = "\"CloudWatchMetrics\":";
 
 /// A line that a function printed.
@@ -19,15 +18,9 @@ pub struct Line {
     pub text: String,
 }
 
-/// Where the lines go.
+/// A destination of lines.
 #[derive(Clone)]
 pub struct Output(Arc<dyn Fn(Line) + Send + Sync>);
-
-impl fmt::Debug for Output {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Output")
-    }
-}
 
 impl Line {
     fn log_for_people(&self) {
@@ -40,7 +33,7 @@ impl Line {
 }
 
 impl Output {
-    /// Lines go to a function.
+    /// Lines go to this closure.
     pub fn to(take: impl Fn(Line) + Send + Sync + 'static) -> Self {
         Self(Arc::new(take))
     }

@@ -11,15 +11,23 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::answer::Refused;
-use super::environment::Order;
+use super::answer::InvokeError;
 use super::function::Program;
+use super::order::Order;
 use super::output::Output;
-use super::service::ConcurrencyLimits;
 use super::state::{Counters, EnvironmentState, FunctionState, ms};
 use crate::spec::FunctionSpec;
 
-/// What environments and invocations share.
+/// The limits of a function, which may be changed while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConcurrencyLimits {
+    /// How many invocations may run at once.
+    pub reserved: Option<usize>,
+    /// How long one may take.
+    pub timeout: Duration,
+}
+
+/// What all environments and invocations share.
 pub(super) struct Shared {
     pub(super) programs: BTreeMap<String, Program>,
     pub(super) clock: Arc<dyn Clock>,
@@ -44,11 +52,11 @@ pub(super) struct Pool {
 pub(super) struct Entry {
     pub(super) orders: mpsc::UnboundedSender<Order>,
     pub(super) state: watch::Receiver<EnvironmentState>,
-    /// Whether an invocation has it.
+    /// Whether an invocation uses it.
     pub(super) claimed: bool,
 }
 
-/// What an invocation may use.
+/// What an invocation got.
 pub(super) enum Claimed {
     /// An environment that was free.
     Free(mpsc::UnboundedSender<Order>),
@@ -72,10 +80,10 @@ impl Drop for Place {
 
 impl Shared {
     /// Takes a free environment, or the place of one to start.
-    pub(super) fn claim(self: &Arc<Self>, function: &str) -> Result<Claimed, Refused> {
+    pub(super) fn claim(self: &Arc<Self>, function: &str) -> Result<Claimed, InvokeError> {
         let mut pools = self.pools.lock();
         let all: usize = pools.values().map(Pool::busy).sum();
-        let pool = pools.get_mut(function).ok_or_else(|| Refused::Unknown(function.to_owned()))?;
+        let pool = pools.get_mut(function).ok_or_else(|| InvokeError::Unknown(function.to_owned()))?;
         let reason = match pool.limits.reserved {
             Some(reserved) if pool.busy() >= reserved => Some("ReservedFunctionConcurrentInvocationLimitExceeded"),
             _ if all >= self.account_concurrency => Some("ConcurrentInvocationLimitExceeded"),
@@ -83,9 +91,9 @@ impl Shared {
         };
         if let Some(reason) = reason {
             pool.counters.throttles += 1;
-            return Err(Refused::Throttled(reason));
+            return Err(InvokeError::Throttled(reason));
         }
-        // The youngest first: the others grow old and go.
+        // The youngest first, as on AWS, where environments that are not used are ended.
         if let Some(entry) = pool.environments.values_mut().rev().find(|entry| !entry.claimed) {
             entry.claimed = true;
             return Ok(Claimed::Free(entry.orders.clone()));
@@ -94,10 +102,10 @@ impl Shared {
         Ok(Claimed::ToStart(Place { shared: Arc::clone(self), function: function.to_owned() }))
     }
 
-    /// Asks the entry of an environment.
-    pub(super) fn find<T>(&self, environment: u64, ask: impl FnOnce(&Entry) -> T) -> Option<T> {
+    /// Reads the entry of an environment.
+    pub(super) fn find<T>(&self, environment: u64, read: impl FnOnce(&Entry) -> T) -> Option<T> {
         let pools = self.pools.lock();
-        pools.values().find_map(|pool| pool.environments.get(&environment)).map(ask)
+        pools.values().find_map(|pool| pool.environments.get(&environment)).map(read)
     }
 
     pub(super) fn timeout(&self, function: &str) -> Duration {
@@ -110,7 +118,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn release(&self, function: &str, environment: u64) {
+    pub(super) fn give_back(&self, function: &str, environment: u64) {
         let mut pools = self.pools.lock();
         if let Some(entry) = pools.get_mut(function).and_then(|pool| pool.environments.get_mut(&environment)) {
             entry.claimed = false;

@@ -1,7 +1,7 @@
 //! The Runtime API of one environment, to the public specification, and as much of the Extensions API as a function needs
-//! that wants to be told before it is shut down.
+//! that wants a SIGTERM before it is shut down.
 //!
-//! It passes on what the function's process says; the environment decides.
+//! It turns the process's calls into events; the environment handles them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,16 +23,16 @@ use super::invocation::Invocation;
 /// Bytes of an answer, at most.
 const ANSWER_BYTES_MAX: usize = 6 * 1024 * 1024;
 
-/// What the function's process said.
+/// A call of the function's process.
 #[derive(Debug)]
-pub(super) enum Heard {
-    /// It wants an invocation, and waits for it here.
+pub(super) enum RuntimeEvent {
+    /// It polls for an invocation, and waits for it here.
     Polled(oneshot::Sender<Handover>),
-    /// It answered. Told back: whether that was what it was asked.
+    /// It answered. `taken` gets whether that is the invocation under way.
     Answered { id: String, answer: Answer, taken: oneshot::Sender<bool> },
     /// It can't start.
     InitFailed(Bytes),
-    /// It wants to be told before it is shut down.
+    /// It wants a SIGTERM before it is shut down.
     ExtensionRegistered,
 }
 
@@ -45,13 +45,13 @@ pub(super) struct Handover {
 }
 
 struct Api {
-    heard: mpsc::UnboundedSender<Heard>,
+    events: mpsc::UnboundedSender<RuntimeEvent>,
     extensions: AtomicU64,
 }
 
-/// The routes. Whatever is said goes to `heard`.
-pub(super) fn router(heard: mpsc::UnboundedSender<Heard>) -> Router {
-    let api = Arc::new(Api { heard, extensions: AtomicU64::new(0) });
+/// The routes. Each call becomes an event.
+pub(super) fn router(events: mpsc::UnboundedSender<RuntimeEvent>) -> Router {
+    let api = Arc::new(Api { events, extensions: AtomicU64::new(0) });
     Router::new()
         .route("/2018-06-01/runtime/invocation/next", get(next))
         .route("/2018-06-01/runtime/invocation/{id}/response", post(response))
@@ -64,10 +64,10 @@ pub(super) fn router(heard: mpsc::UnboundedSender<Heard>) -> Router {
 
 async fn next(State(api): State<Arc<Api>>) -> Response {
     let (sender, invocation) = oneshot::channel();
-    api.heard.send(Heard::Polled(sender)).ok();
+    api.events.send(RuntimeEvent::Polled(sender)).ok();
     match invocation.await {
         Ok(handover) => handed_over(&handover),
-        Err(_) => refusal(StatusCode::GONE, "EnvironmentEnded", "the environment has ended"),
+        Err(_) => error_response(StatusCode::GONE, "EnvironmentEnded", "the environment has ended"),
     }
 }
 
@@ -95,13 +95,13 @@ fn handed_over(handover: &Handover) -> Response {
 }
 
 async fn response(State(api): State<Arc<Api>>, Path(id): Path<String>, request: Request) -> Response {
-    // A runtime that began to stream its answer tells in a trailer that it could not go on; none of ours streams.
+    // A runtime that streams its answer reports a failure in a trailer. That is not read here: no function of howk streams.
     if let Ok(payload) = to_bytes(request.into_body(), ANSWER_BYTES_MAX).await {
         return answered(&api, id, Answer::success(payload)).await;
     }
     let text = format!("Response payload size exceeded maximum allowed payload size ({ANSWER_BYTES_MAX} bytes).");
     answered(&api, id, Answer::platform("Function.ResponseSizeTooLarge", &text)).await;
-    refusal(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", &text)
+    error_response(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", &text)
 }
 
 async fn error(State(api): State<Arc<Api>>, Path(id): Path<String>, payload: Bytes) -> Response {
@@ -110,28 +110,28 @@ async fn error(State(api): State<Arc<Api>>, Path(id): Path<String>, payload: Byt
 
 async fn answered(api: &Api, id: String, answer: Answer) -> Response {
     let (taken, was_taken) = oneshot::channel();
-    api.heard.send(Heard::Answered { id, answer, taken }).ok();
+    api.events.send(RuntimeEvent::Answered { id, answer, taken }).ok();
     if was_taken.await.unwrap_or_default() {
         accepted()
     } else {
-        refusal(StatusCode::BAD_REQUEST, "InvalidRequestID", "Invalid request ID")
+        error_response(StatusCode::BAD_REQUEST, "InvalidRequestID", "Invalid request ID")
     }
 }
 
 async fn init_error(State(api): State<Arc<Api>>, payload: Bytes) -> Response {
-    api.heard.send(Heard::InitFailed(payload)).ok();
+    api.events.send(RuntimeEvent::InitFailed(payload)).ok();
     accepted()
 }
 
-/// Extensions that want events are refused: a function has the end of its process only.
+/// Registers an extension that wants no events. Others are refused: functions here only get the SIGTERM.
 async fn register(State(api): State<Arc<Api>>, body: Bytes) -> Response {
     let wanted: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
     let wants_events =
         wanted.get("events").and_then(|events| events.as_array()).is_some_and(|events| !events.is_empty());
     if wants_events {
-        return refusal(StatusCode::FORBIDDEN, "Extension.NotSupported", "no extension gets events here");
+        return error_response(StatusCode::FORBIDDEN, "Extension.NotSupported", "no extension gets events here");
     }
-    api.heard.send(Heard::ExtensionRegistered).ok();
+    api.events.send(RuntimeEvent::ExtensionRegistered).ok();
     let number = api.extensions.fetch_add(1, Ordering::Relaxed);
     let id = HeaderValue::from_str(&format!("00000000-0000-4000-8000-{number:012x}"));
     let mut response =
@@ -142,7 +142,7 @@ async fn register(State(api): State<Arc<Api>>, body: Bytes) -> Response {
     response
 }
 
-/// Nobody here registered for an event, so none comes; the end of the process ends the wait.
+/// Waits for ever: no extension has registered for an event. The end of the process ends the wait.
 async fn extension_next() -> Response {
     std::future::pending().await
 }
@@ -151,6 +151,6 @@ fn accepted() -> Response {
     (StatusCode::ACCEPTED, axum::Json(json!({ "status": "OK" }))).into_response()
 }
 
-fn refusal(status: StatusCode, kind: &str, text: &str) -> Response {
+fn error_response(status: StatusCode, kind: &str, text: &str) -> Response {
     (status, axum::Json(json!({ "errorType": kind, "errorMessage": text }))).into_response()
 }

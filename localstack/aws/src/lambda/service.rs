@@ -1,4 +1,4 @@
-//! Lambda as its callers see it.
+//! Lambda: invokes functions, shows their state, and carries out orders.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -10,18 +10,18 @@ use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::answer::{Answer, Refused};
-use super::environment::Order;
+use super::answer::{Answer, InvokeError};
 use super::function::Program;
 use super::invocation::Invocation;
+use super::order::Order;
 use super::output::Output;
-use super::pool::{Claimed, Pool, Shared};
+use super::pool::{Claimed, ConcurrencyLimits, Pool, Shared};
 use super::state::{EnvironmentState, FunctionState, Phase};
 
 /// How long an invocation that is under way may take at shutdown before its process is killed.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What Lambda is made of.
+/// The parts and settings of Lambda.
 pub struct LambdaConfig {
     /// The functions.
     pub programs: Vec<Program>,
@@ -29,7 +29,7 @@ pub struct LambdaConfig {
     pub account_concurrency: usize,
     /// Whether processes are stopped between invocations.
     pub freezes: bool,
-    /// Where the functions' lines go.
+    /// The destination of the functions' lines.
     pub output: Output,
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -37,35 +37,14 @@ pub struct LambdaConfig {
     pub random: Arc<dyn Random>,
 }
 
-impl std::fmt::Debug for LambdaConfig {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("LambdaConfig").field("programs", &self.programs).finish_non_exhaustive()
-    }
-}
-
-/// Lambda. Clones are the same one.
+/// Lambda. Clones share everything.
 #[derive(Clone)]
 pub struct Lambda {
     pub(super) shared: Arc<Shared>,
 }
 
-impl std::fmt::Debug for Lambda {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Lambda").field("functions", &self.shared.programs.keys()).finish_non_exhaustive()
-    }
-}
-
-/// What may be changed about a function while it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ConcurrencyLimits {
-    /// How many invocations may run at once.
-    pub reserved: Option<usize>,
-    /// How long one may take.
-    pub timeout: Duration,
-}
-
 impl Lambda {
-    /// Takes the functions. None is started before it is needed.
+    /// Builds it. No function is started before it is invoked or warmed.
     pub fn new(config: LambdaConfig) -> Self {
         let pools =
             config.programs.iter().map(|program| (program.spec.name.clone(), Pool::new(&program.spec))).collect();
@@ -100,14 +79,14 @@ impl Lambda {
     ///
     /// # Errors
     /// When it does not run: there is none of that name, or no concurrency is left.
-    pub async fn invoke(&self, function: &str, invocation: Invocation) -> Result<Answer, Refused> {
+    pub async fn invoke(&self, function: &str, invocation: Invocation) -> Result<Answer, InvokeError> {
         let (reply, answer) = oneshot::channel();
         let orders = match self.shared.claim(function)? {
             Claimed::Free(orders) => orders,
             Claimed::ToStart(place) => self.shared.start(function, Some(place)).await?.0,
         };
         orders.send(Order::Invoke(Arc::new(invocation), reply)).ok();
-        // An environment that ended before it took the order was killed in that moment.
+        // No answer means that the environment was killed before it took the order.
         let killed = || Answer::platform("Runtime.ExitError", "Runtime exited with error: signal: killed");
         Ok(answer.await.unwrap_or_else(|_| killed()))
     }
@@ -115,28 +94,28 @@ impl Lambda {
     /// Starts an environment ahead of its first invocation, and waits until it has started.
     ///
     /// # Errors
-    /// What the function said when it could not start, or that it did not within 10 seconds.
-    pub async fn warm(&self, function: &str) -> Result<(), Refused> {
+    /// The error that the function reported, or that it did not start within 10 seconds.
+    pub async fn warm(&self, function: &str) -> Result<(), InvokeError> {
         let (_, mut state) = self.shared.start(function, None).await?;
         let settled = state.wait_for(|state| matches!(state.phase, Phase::Idle | Phase::Busy | Phase::Ended)).await;
         match settled {
             Ok(state) if state.phase != Phase::Ended => Ok(()),
-            Ok(state) => Err(Refused::NoEnvironment(state.ended.clone().unwrap_or_default())),
-            Err(_) => Err(Refused::NoEnvironment("it ended".to_owned())),
+            Ok(state) => Err(InvokeError::NoEnvironment(state.ended.clone().unwrap_or_default())),
+            Err(_) => Err(InvokeError::NoEnvironment("it ended".to_owned())),
         }
     }
 
-    /// What is to be seen.
+    /// The state of every function.
     pub fn state(&self) -> Vec<FunctionState> {
         self.shared.pools.lock().iter().map(|(name, pool)| pool.state(name)).collect()
     }
 
-    /// What is to be seen of one function.
+    /// The state of one function.
     pub fn state_of(&self, function: &str) -> Option<FunctionState> {
         self.shared.pools.lock().get(function).map(|pool| pool.state(function))
     }
 
-    /// What is to be seen of one environment from now on, and after its end.
+    /// The state of one environment, from now on until after its end.
     pub fn watch(&self, environment: u64) -> Option<watch::Receiver<EnvironmentState>> {
         self.shared.find(environment, |entry| entry.state.clone())
     }
@@ -156,17 +135,17 @@ impl Lambda {
         self.order(environment, Order::Thaw)
     }
 
-    /// Kills the process of an environment; what it is doing has failed.
+    /// Kills the process of an environment. Its invocation fails.
     pub fn kill(&self, environment: u64) -> bool {
         self.order(environment, Order::Kill)
     }
 
-    /// Ends an environment in good order, once it has nothing to do.
+    /// Ends an environment in good order, once it is idle.
     pub fn retire(&self, environment: u64) -> bool {
         self.order(environment, Order::Retire)
     }
 
-    /// Ends every environment: at once those that wait, the others when they are done, or killed after 2 seconds.
+    /// Ends every environment: idle ones at once, busy ones when their invocation ends, or by a kill after 2 seconds.
     pub async fn shut_down(&self) {
         self.shared.stopping.cancel();
         self.order_all(|| Order::Retire);

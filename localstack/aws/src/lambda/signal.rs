@@ -30,9 +30,9 @@ impl Group {
     }
 
     fn send(self, signal: Signal) {
-        // The process may have ended by itself; nobody else can have its id while it isn't waited for.
+        // An error means that the process has ended by itself. No other process gets its id before its exit is waited for.
         if let Err(error) = killpg(self.0, signal) {
-            tracing::debug!(%error, %signal, group = self.0.as_raw(), "a signal found nobody");
+            tracing::debug!(%error, %signal, group = self.0.as_raw(), "a signal found no process");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The start of an environment: a port for its Runtime API, its process, and the loop that owns both.
+//! Starts an environment: a port for its Runtime API, its process, and the loop that owns both.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,21 +8,26 @@ use tokio::net::TcpListener;
 use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
 
-use super::answer::Refused;
-use super::environment::{Environment, Life, Order};
+use super::answer::InvokeError;
+use super::environment::{Environment, RunState};
+use super::order::Order;
 use super::pool::{Entry, Place, Shared};
 use super::runtime_api;
 use super::signal::Group;
 use super::state::{EnvironmentState, Phase};
 
-/// How to order an environment, and what is to be seen of it.
+/// The sender of orders to an environment, and its state.
 type Started = (mpsc::UnboundedSender<Order>, watch::Receiver<EnvironmentState>);
 
 impl Shared {
-    /// Starts an environment, for the invocation that took a place for it, or ahead of any.
-    pub(super) async fn start(self: &Arc<Self>, function: &str, place: Option<Place>) -> Result<Started, Refused> {
+    /// Starts an environment, for the invocation that holds its place, or without one ahead of any invocation.
+    pub(super) async fn start(
+        self: &Arc<Self>,
+        function: &str,
+        place: Option<Place>,
+    ) -> Result<Started, InvokeError> {
         let started = self.started(function, place).await;
-        started.map_err(|error| Refused::NoEnvironment(format!("{error:#}")))
+        started.map_err(|error| InvokeError::NoEnvironment(format!("{error:#}")))
     }
 
     async fn started(self: &Arc<Self>, function: &str, place: Option<Place>) -> anyhow::Result<Started> {
@@ -36,24 +41,24 @@ impl Shared {
         self.read_output(function, id, &mut child);
         let pid = child.id().context("the process has ended already")?;
         let group = Group::of(pid).context("the process has a strange id")?;
-        let (say, heard) = mpsc::unbounded_channel();
+        let (sender, events) = mpsc::unbounded_channel();
         let (orders, ordered) = mpsc::unbounded_channel();
         let (state, seen) = watch::channel(EnvironmentState::new(id, pid));
         self.add(function, id, Entry { orders: orders.clone(), state: seen.clone(), claimed: place.is_some() });
-        // From here on the environment counts itself.
+        // From here on the environment counts as busy by itself.
         drop(place);
         let environment = Environment {
             shared: Arc::clone(self),
             function: function.to_owned(),
             child,
             group,
-            heard,
+            events,
             orders: ordered,
             state,
             started_at,
-            life: Life::default(),
+            run: RunState::default(),
         };
-        self.tracker.spawn(serve(listener, say, environment));
+        self.tracker.spawn(serve(listener, sender, environment));
         Ok((orders, seen))
     }
 
@@ -70,11 +75,15 @@ impl Shared {
     }
 }
 
-async fn serve(listener: TcpListener, say: mpsc::UnboundedSender<runtime_api::Heard>, environment: Environment) {
-    let serving = axum::serve(listener, runtime_api::router(say)).into_future();
+async fn serve(
+    listener: TcpListener,
+    sender: mpsc::UnboundedSender<runtime_api::RuntimeEvent>,
+    environment: Environment,
+) {
+    let serving = axum::serve(listener, runtime_api::router(sender)).into_future();
     tokio::select! {
         served = serving => drop(served),
-        () = environment.live() => {}
+        () = environment.run() => {}
     }
 }
 

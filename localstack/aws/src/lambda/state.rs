@@ -1,4 +1,4 @@
-//! What is to be seen of functions and environments, for the control API, the view and tests.
+//! The state of functions and environments, for the control API, the view and tests.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub enum Phase {
     Starting,
     /// It waits for an invocation.
     Idle,
-    /// It has one.
+    /// It runs an invocation.
     Busy,
     /// Its process has ended.
     Ended,
@@ -21,9 +21,9 @@ pub enum Phase {
 /// One environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentState {
-    /// Its number; none is used twice.
+    /// Its number, which is never used again.
     pub id: u64,
-    /// Its process.
+    /// The id of its process.
     pub pid: u32,
     /// What it is doing.
     pub phase: Phase,
@@ -48,7 +48,7 @@ pub struct FunctionState {
     pub errors: u64,
     /// Those of them that ran out of time.
     pub timeouts: u64,
-    /// Invocations that were refused for want of concurrency.
+    /// Invocations that were refused because no concurrency was left.
     pub throttles: u64,
     /// Environments that were started.
     pub cold_starts: u64,
@@ -64,11 +64,11 @@ pub struct FunctionState {
     pub reserved_concurrency: Option<usize>,
     /// How long one may take, in ms.
     pub timeout_ms: u64,
-    /// The environments that live.
+    /// The environments that have not ended.
     pub environments: Vec<EnvironmentState>,
 }
 
-/// What is counted of a function.
+/// The counters of a function.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counters {
     pub(super) invocations: u64,

@@ -1,4 +1,4 @@
-//! Finds the functions' binaries.
+//! Finds the binaries of the functions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "
 /// Where binaries are looked for.
 #[derive(Debug, Clone)]
 pub enum Places {
-    /// One folder that was named: `DIR/NAME/bootstrap` or `DIR/NAME`.
+    /// The folder of `--functions`: `DIR/NAME/bootstrap` or `DIR/NAME`.
     Named(PathBuf),
-    /// A folder of Cargo's: the newest of `lambda/ARCH/NAME/bootstrap`, which functions/build leaves,
+    /// Cargo's target folder: the newest of `lambda/ARCH/NAME/bootstrap`, which functions/build leaves,
     /// `lambda/NAME/bootstrap`, `release/NAME` and `debug/NAME`.
     Built(PathBuf),
 }
 
 impl Places {
-    /// Where this program itself was built, or `target` when it was moved away from there.
+    /// The target folder that this program is in, or `target` when the program is somewhere else.
     pub fn around(program: Option<&Path>) -> Self {
         let profile = program.and_then(Path::parent);
         let target = profile.filter(|folder| folder.ends_with("debug") || folder.ends_with("release"));
@@ -28,7 +28,7 @@ impl Places {
     /// The binary of every function.
     ///
     /// # Errors
-    /// Every function that has none, and how to build it.
+    /// The functions that have no binary, and how to build them.
     pub fn find<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> anyhow::Result<BTreeMap<String, PathBuf>> {
         let (mut found, mut missing) = (BTreeMap::new(), Vec::new());
         for name in names {
@@ -37,7 +37,7 @@ impl Places {
                 None => missing.push(name),
             }
         }
-        anyhow::ensure!(missing.is_empty(), "{}", self.complaint(&missing));
+        anyhow::ensure!(missing.is_empty(), "{}", self.missing_message(&missing));
         Ok(found)
     }
 
@@ -59,7 +59,7 @@ impl Places {
         }
     }
 
-    fn complaint(&self, missing: &[&str]) -> String {
+    fn missing_message(&self, missing: &[&str]) -> String {
         let folder = match self {
             Self::Named(folder) | Self::Built(folder) => folder.display(),
         };
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_build_wins_and_what_is_missing_is_told_with_its_fix() {
+    fn the_newest_build_wins_and_the_error_names_missing_binaries_and_how_to_build_them() {
         let folder = std::env::temp_dir().join(format!("howk-binaries-{}", std::process::id()));
         for (path, age) in
             [("debug/a", 5), ("release/a", 50), ("lambda/b/bootstrap", 5), ("lambda/sparc/a/bootstrap", 1)]
@@ -98,14 +98,14 @@ mod tests {
         let places = Places::Built(folder.clone());
         let found = places.find(["a", "b"]).unwrap();
         assert!(found["a"].ends_with("debug/a") && found["b"].ends_with("lambda/b/bootstrap"), "{found:?}");
-        let told = places.find(["a", "c", "d"]).unwrap_err().to_string();
-        assert!(told.contains("c, d") && told.contains("cargo build --release -p c -p d"), "{told}");
+        let error = places.find(["a", "c", "d"]).unwrap_err().to_string();
+        assert!(error.contains("c, d") && error.contains("cargo build --release -p c -p d"), "{error}");
         assert!(Places::Named(folder.join("debug")).find(["a"]).is_ok());
         fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
-    fn a_program_looks_around_itself() {
+    fn a_program_looks_in_its_own_target_folder() {
         let around = |path: &str| match Places::around(Some(Path::new(path))) {
             Places::Built(folder) => folder,
             Places::Named(folder) => panic!("{folder:?}"),

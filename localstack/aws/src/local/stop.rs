@@ -1,4 +1,4 @@
-//! The end of a stack, from inside by signals and from outside through its control API.
+//! Stops a stack: from inside at a signal, from outside through its control API. Also shows its status.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::services;
+use crate::control::StackState;
 use crate::invoker::http_client;
-use crate::stack::StackState;
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Attempts to see that a stack has ended, [`LOOK_EVERY`] apart.
+/// How often to look whether a stack has ended, [`LOOK_EVERY`] apart: 20 s together.
 const LOOKS: u32 = 400;
 
 /// Cancels the token at SIGINT or SIGTERM, and ends with the second of them.
 ///
 /// # Errors
-/// Always, in the end: what was to be ended in good order was not.
+/// Always, when it returns: at the second signal, or when signals can't be received.
 pub async fn signals(asked: CancellationToken) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -34,16 +34,16 @@ pub async fn signals(asked: CancellationToken) -> anyhow::Result<()> {
     bail!("stopped at once, at the second signal")
 }
 
-/// What there was to end.
+/// What ran on the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
     /// A stack.
     Stack,
-    /// None answered.
+    /// No stack answered.
     Nothing,
 }
 
-/// Ends the stack whose Invoke API is on a port, and waits until it has ended. None is fine.
+/// Stops the stack whose Invoke API is on a port, and waits until it has ended. It is no error when there is none.
 ///
 /// # Errors
 /// When it does not end.
@@ -62,21 +62,21 @@ pub async fn running(lambda_port: u16) -> anyhow::Result<Ran> {
     bail!("the stack on port {lambda_port} was asked to stop, but still answers")
 }
 
-/// What runs, for people.
+/// The status of a stack, for people.
 ///
 /// # Errors
-/// When no stack answers on the port; the error says how Kafka and Redis are.
+/// When no stack answers on the port; the error contains the status of Kafka and Redis.
 pub async fn status(lambda_port: u16) -> anyhow::Result<String> {
     let client = http_client()?;
     let asked = client.get(format!("http://127.0.0.1:{lambda_port}/control/state")).send().await;
     let Ok(answer) = asked else {
         bail!("no stack answers on port {lambda_port}\n{}", services::status().await?.trim_end())
     };
-    let text = answer.text().await.context("the stack did not say how it is")?;
-    Ok(shown(&serde_json::from_str(&text).context("another program answers there")?))
+    let text = answer.text().await.context("the stack did not send its state")?;
+    Ok(to_text(&serde_json::from_str(&text).context("another program answers there")?))
 }
 
-fn shown(state: &StackState) -> String {
+fn to_text(state: &StackState) -> String {
     let functions = state.functions.iter().map(|function| {
         let (name, environments) = (&function.name, function.environments.len());
         let counts = format!("{} invocations, {} errors", function.invocations, function.errors);

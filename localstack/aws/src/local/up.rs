@@ -1,4 +1,4 @@
-//! `howk-local up`: services, settings and binaries first, then the stack, then the wait for its end.
+//! `howk-local up`: prepares settings, binaries and services, starts the stack, and waits for its end.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,16 +13,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::binaries::Places;
 use super::services;
-use super::settings::{self, Told};
+use super::settings::{self, FunctionSettings};
 use crate::cli::Up;
 use crate::lambda::Output;
 use crate::spec::StackSpec;
 use crate::stack::{Stack, StackConfig};
 use crate::view;
 
-/// How long it may take until a webhook would be delivered.
-const PATIENCE: Duration = Duration::from_mins(2);
-/// Where the log goes under the view.
+/// How long a stack may take until it is ready.
+const READY_TIMEOUT: Duration = Duration::from_mins(2);
+/// The file that the log goes to while the view is shown.
 const LOG: &str = ".howk/local.log";
 
 /// Settings that cannot be used.
@@ -30,16 +30,16 @@ const LOG: &str = ".howk/local.log";
 #[error("{0}")]
 pub struct BadSettings(SettingsErrors);
 
-/// The file that the log goes to under the view.
+/// Creates the file that the log goes to while the view is shown.
 ///
 /// # Errors
 /// When it can't be written.
 pub fn log_file() -> anyhow::Result<File> {
-    fs::create_dir_all(".howk").context(".howk cannot be made here")?;
+    fs::create_dir_all(".howk").context(".howk cannot be created here")?;
     File::create(LOG).with_context(|| format!("{LOG} cannot be written"))
 }
 
-/// A stack as the command line and the settings want it.
+/// A stack, by the command line and the settings.
 #[derive(Debug)]
 pub struct LocalStack<'a> {
     /// What to start.
@@ -51,27 +51,27 @@ pub struct LocalStack<'a> {
 }
 
 impl LocalStack<'_> {
-    /// Brings everything up, stays until asked to stop, and takes down what it brought up.
+    /// Starts everything, runs until it is asked to stop, and stops everything that it started.
     ///
     /// # Errors
-    /// [`BadSettings`], or whatever keeps the stack from running.
+    /// [`BadSettings`], or any other reason why the stack can't run.
     pub async fn run(&self) -> anyhow::Result<()> {
         let spec = spec(self.options)?;
         let binaries = binaries(self.options, &spec)?;
         let environment = ProcessEnvironment.variables();
-        let told =
-            settings::tell(&environment, self.options.config.as_deref(), &SystemRandom).map_err(BadSettings)?;
+        let resolved =
+            settings::resolve(&environment, self.options.config.as_deref(), &SystemRandom).map_err(BadSettings)?;
         let given = |name: &str| environment.get(name).map(String::as_str).filter(|value| !value.is_empty());
         let services = services::up(given("HOWK_KAFKA_BROKERS"), given("HOWK_REDIS_ADDR")).await?;
         let ran = tokio::select! {
-            told = prepare(told.at(&services)) => match told {
-                Ok(told) => self.run_stack(&told, spec, binaries).await,
+            resolved = prepare(resolved.at(&services)) => match resolved {
+                Ok(resolved) => self.run_stack(&resolved, spec, binaries).await,
                 Err(error) => Err(error),
             },
             () = self.asked.cancelled() => Ok(()),
         };
         if services.are_ours && !self.options.keep_services {
-            say("stopping Kafka and Redis");
+            log_step("stopping Kafka and Redis");
             services::down().await?;
         }
         ran
@@ -79,42 +79,42 @@ impl LocalStack<'_> {
 
     async fn run_stack(
         &self,
-        told: &Told,
+        resolved: &FunctionSettings,
         spec: StackSpec,
         binaries: BTreeMap<String, PathBuf>,
     ) -> anyhow::Result<()> {
-        say("starting the functions");
-        let stack = Stack::start(config(self.options, told, spec, binaries)?).await?;
+        log_step("starting the functions");
+        let stack = Stack::start(config(self.options, resolved, spec, binaries)?).await?;
         let outcome = tokio::select! {
-            stayed = self.stay(&stack, told) => stayed,
+            stayed = self.stay(&stack, resolved) => stayed,
             () = self.asked.cancelled() => Ok(()),
             () = stack.asked_to_stop.cancelled() => Ok(()),
         };
-        say("stopping");
+        log_step("stopping");
         stack.shut_down().await;
         outcome
     }
 
-    async fn stay(&self, stack: &Stack, told: &Told) -> anyhow::Result<()> {
-        stack.until_ready(PATIENCE).await?;
-        say(&format!("ready: post webhooks to {}", stack.url));
-        say(&format!("Lambda's Invoke API and the control API: {}", stack.lambda_url));
+    async fn stay(&self, stack: &Stack, resolved: &FunctionSettings) -> anyhow::Result<()> {
+        stack.until_ready(READY_TIMEOUT).await?;
+        log_step(&format!("ready: post webhooks to {}", stack.url));
+        log_step(&format!("Lambda's Invoke API and the control API: {}", stack.lambda_url));
         if self.shows {
-            return view::show(stack, &told.settings).await;
+            return view::show(stack, &resolved.settings).await;
         }
         std::future::pending().await
     }
 }
 
-async fn prepare(told: Told) -> anyhow::Result<Told> {
-    for choice in &told.chosen {
-        say(&format!("chosen: {choice}"));
+async fn prepare(resolved: FunctionSettings) -> anyhow::Result<FunctionSettings> {
+    for choice in &resolved.chosen {
+        log_step(&format!("chosen: {choice}"));
     }
-    told.make_topics().await?;
-    Ok(told)
+    resolved.create_topics().await?;
+    Ok(resolved)
 }
 
-fn say(what: &str) {
+fn log_step(what: &str) {
     tracing::info!("{what}");
 }
 
@@ -135,22 +135,22 @@ fn binaries(options: &Up, spec: &StackSpec) -> anyhow::Result<BTreeMap<String, P
 
 fn config(
     options: &Up,
-    told: &Told,
+    resolved: &FunctionSettings,
     spec: StackSpec,
     binaries: BTreeMap<String, PathBuf>,
 ) -> anyhow::Result<StackConfig> {
     Ok(StackConfig {
         spec,
         binaries,
-        variables: told.variables.clone(),
-        topics: told.topics(),
-        group: told.settings.kafka.consumer.group.clone(),
+        variables: resolved.variables.clone(),
+        topics: resolved.topics(),
+        group: resolved.settings.kafka.consumer.group.clone(),
         port: options.port,
         lambda_port: options.lambda_port,
         invoke_url: options.invoke_url.as_ref().map(|url| url.trim_end_matches('/').to_owned()),
         freezes: !options.no_freeze,
         account_concurrency: options.concurrency.get(),
         output: Output::logged(),
-        ..StackConfig::new(told.brokers())?
+        ..StackConfig::new(resolved.brokers())?
     })
 }

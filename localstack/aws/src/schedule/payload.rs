@@ -1,4 +1,4 @@
-//! What a schedule hands over: its own input with the context attributes in it, or Scheduler's payload.
+//! The payload that a schedule hands over: its own input with the context attributes filled in, or Scheduler's default.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::lambda::REGION;
 
-/// One time of a schedule.
+/// One firing of a schedule.
 #[derive(Debug)]
 pub(super) struct Firing<'a> {
     pub(super) function: &'a str,
@@ -29,7 +29,7 @@ pub(super) fn of(input: Option<&Value>, firing: &Firing<'_>) -> String {
     attributes.iter().fold(input.to_string(), |text, (name, value)| text.replace(name, value))
 }
 
-/// What Scheduler hands over when it was given nothing. Its detail is a text, other than an EventBridge rule's.
+/// Scheduler's payload for a schedule without input. Its `detail` is a text; that of an EventBridge rule is an object.
 fn by_default(firing: &Firing<'_>) -> Value {
     let id = format!("{:032x}", firing.execution);
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| id.get(range).unwrap_or_default());
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_filled_in_wherever_they_stand() {
+    fn attributes_are_filled_in_anywhere_in_the_input() {
         let input = json!({ "at": "<aws.scheduler.scheduled-time>", "try": ["no. <aws.scheduler.attempt-number>"],
             "id": "<aws.scheduler.execution-id>", "arn": "<aws.scheduler.schedule-arn>" });
         let text = of(Some(&input), &firing());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{ms, ms_or_none};
+use super::milliseconds::{ms, ms_or_none};
 
 /// An event source mapping of Kafka.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -14,37 +14,37 @@ pub struct EventSourceSpec {
     pub function: String,
     /// The topic to read, as `infra/topics.json` calls it.
     pub topic: String,
-    /// Records in one invocation, at most; 1 to 10,000.
+    /// The most records of one invocation; 1 to 10,000.
     #[serde(default = "batch_size")]
     pub batch_size: usize,
     /// How long the first record of a batch may wait for others; 0 to 300,000 ms.
     #[serde(rename = "window_ms", deserialize_with = "ms", default = "window")]
     pub window: Duration,
-    /// Bytes of one event, at most. AWS's limit is the default and can't be moved there.
+    /// The most bytes of one event. The default is AWS's limit, which can't be changed there.
     #[serde(default = "payload_bytes")]
     pub payload_bytes_max: usize,
     /// How many invocations may be under way at once, each with partitions of its own.
     #[serde(default = "pollers")]
     pub pollers: u32,
-    /// Where a group without commits begins.
+    /// Where a consumer group without commits begins to read.
     #[serde(default)]
     pub starting_position: StartingPosition,
-    /// How a tombstone's value looks.
+    /// How an event shows a tombstone's value.
     #[serde(default)]
     pub tombstones: Tombstones,
-    /// Whether the function says which records of a batch failed.
+    /// Whether the function's answer may name the records of a batch that failed.
     #[serde(default)]
     pub report_batch_item_failures: bool,
-    /// What comes again when it does.
+    /// Which records are tried again when it does.
     #[serde(default)]
     pub partial_response: PartialResponse,
     /// Whether a failed batch is split in two.
     #[serde(default)]
     pub bisect: bool,
-    /// How often a batch is tried again.
+    /// When a batch is given up.
     #[serde(default)]
     pub retry: RetryPolicy,
-    /// The topic that gets what is given up.
+    /// The topic for records that are given up.
     #[serde(default)]
     pub on_failure_topic: Option<String>,
 }
@@ -56,23 +56,23 @@ pub struct RetryPolicy {
     /// How often a batch is tried again; without end when absent.
     #[serde(default)]
     pub retries_max: Option<u32>,
-    /// How old a record may be when it is handed over; of any age when absent.
+    /// How old a record may be when it is handed over; any age when absent.
     #[serde(rename = "record_age_max_ms", deserialize_with = "ms_or_none", default)]
     pub record_age_max: Option<Duration>,
 }
 
-/// Where a consumer group without commits begins.
+/// Where a consumer group without commits begins to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StartingPosition {
     /// At the oldest record.
     #[default]
     TrimHorizon,
-    /// At what is written from now on.
+    /// At the next record that is written.
     Latest,
 }
 
-/// How a record without a value looks in an event. Both have been seen.
+/// How an event shows a record without a value. AWS has been seen to do both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tombstones {
@@ -83,14 +83,14 @@ pub enum Tombstones {
     Missing,
 }
 
-/// How a partial response is read. The documentation can be read either way.
+/// How a partial response is read. AWS's documentation can be understood either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartialResponse {
-    /// Only the records that are named come again.
+    /// Only the records that are named are tried again.
     #[default]
     OnlyFailed,
-    /// Every record of a partition from the first that is named on comes again.
+    /// Every record of a partition from the first named one on is tried again.
     FromFirstFailed,
 }
 

@@ -1,11 +1,11 @@
-//! What starts a function by the clock.
+//! A schedule that invokes a function by the clock.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ms;
+use super::milliseconds::ms;
 
 /// A schedule of EventBridge Scheduler, by a rate.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -13,16 +13,16 @@ use super::ms;
 pub struct ScheduleSpec {
     /// The function to invoke, asynchronously.
     pub function: String,
-    /// How often, first at once. AWS's shortest is a minute.
+    /// The time between two firings; the first is at once. AWS's shortest is a minute.
     #[serde(rename = "rate_ms", deserialize_with = "ms", default = "rate")]
     pub rate: Duration,
-    /// How often handing over is tried again; 0 to 185.
+    /// How often a failed handing over is tried again; 0 to 185.
     #[serde(default = "retries")]
     pub retries: u32,
     /// How long handing over is tried.
     #[serde(rename = "event_age_ms", deserialize_with = "ms", default = "event_age")]
     pub event_age: Duration,
-    /// How often each invocation is handed over: 1, or more to show that at least once may be twice.
+    /// How often each event is handed over: 1, or more to show that "at least once" may be twice.
     #[serde(default = "copies")]
     pub copies: u32,
     /// The payload, with Scheduler's context attributes in it; without one, Scheduler's own payload.

@@ -1,4 +1,4 @@
-//! The picture, from what was seen: no clock, no terminal.
+//! Draws the picture from a snapshot, without a clock and without a terminal.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -7,21 +7,21 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Table};
 
 use super::howk::HowkState;
+use crate::control::StackState;
 use crate::lambda::{EnvironmentState, FunctionState, Phase};
-use crate::stack::StackState;
 
-/// What is drawn.
+/// The snapshot that is drawn.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// Where webhooks are posted.
+    /// The URL where webhooks are posted.
     pub url: String,
     /// The stack.
     pub stack: Option<StackState>,
-    /// howk, when Redis answers.
+    /// howk's state; none when Redis does not answer.
     pub howk: Option<HowkState>,
-    /// Webhooks accepted a second, lately.
+    /// Webhooks accepted a second since the last picture.
     pub accepted_rate: f64,
-    /// Webhooks delivered a second, lately.
+    /// Webhooks delivered a second since the last picture.
     pub delivered_rate: f64,
 }
 
@@ -52,16 +52,16 @@ fn draw_howk(frame: &mut Frame<'_>, area: Rect, seen: &Seen) {
     let lines = seen.howk.as_ref().map_or_else(
         || vec![Line::from("Redis does not answer").red()],
         |howk| {
-            let whole = if howk.is_rebuilt { "whole".green() } else { "being rebuilt".red() };
+            let rebuilt = if howk.is_rebuilt { "rebuilt".green() } else { "being rebuilt".red() };
             let rates = format!(
                 "accepted {:.0}/s   delivered {:.0}/s   this hour: {} accepted, {} delivered, {} dead letters",
                 seen.accepted_rate, seen.delivered_rate, howk.enqueued, howk.delivered, howk.exhausted
             );
             let state = format!(
-                "   waiting {}, due {}   open circuits {}, endpoints in trouble {}",
+                "   waiting {}, due {}   open circuits {}, unhealthy endpoints {}",
                 howk.waiting, howk.due, howk.open_circuits, howk.unhealthy
             );
-            vec![Line::from(rates), Line::from(vec!["hot state ".into(), whole, state.into()])]
+            vec![Line::from(rates), Line::from(vec!["hot state ".into(), rebuilt, state.into()])]
         },
     );
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("webhooks")), area);
@@ -89,9 +89,10 @@ fn draw_functions(frame: &mut Frame<'_>, area: Rect, functions: &[FunctionState]
     draw_table(frame, area, "functions", Sheet { header: &header, widths: &widths, rows: rows.collect() });
 }
 
-/// A dead letter for each environment: busy, idle and frozen, idle, starting; in the hand of the control API in capitals.
+/// The number of environments, and a character for each: `s` starting, `B` busy, `F` busy and frozen, `i` idle, `f` idle and
+/// frozen, `x` ended.
 fn environments(environments: &[EnvironmentState]) -> String {
-    let dead_letter = |environment: &EnvironmentState| match (environment.phase, environment.frozen) {
+    let character = |environment: &EnvironmentState| match (environment.phase, environment.frozen) {
         (Phase::Starting, _) => 's',
         (Phase::Busy, false) => 'B',
         (Phase::Busy, true) => 'F',
@@ -99,7 +100,7 @@ fn environments(environments: &[EnvironmentState]) -> String {
         (Phase::Idle, false) => 'i',
         (Phase::Ended, _) => 'x',
     };
-    format!("{:>2} {}", environments.len(), environments.iter().map(dead_letter).collect::<String>())
+    format!("{:>2} {}", environments.len(), environments.iter().map(character).collect::<String>())
 }
 
 fn draw_sources(frame: &mut Frame<'_>, area: Rect, stack: &StackState) {
@@ -123,7 +124,7 @@ fn draw_sources(frame: &mut Frame<'_>, area: Rect, stack: &StackState) {
             source.given_up.to_string(),
         ])
     });
-    let header = ["event source", "", "lag", "batches", "records", "handed back", "errors", "not tried", "given up"];
+    let header = ["event source", "", "lag", "batches", "records", "redelivered", "errors", "not tried", "given up"];
     let widths = [30, 8, 8, 9, 9, 12, 7, 10, 9];
     draw_table(frame, area, "event sources", Sheet { header: &header, widths: &widths, rows: rows.collect() });
 }
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_shows_what_was_seen() {
+    fn the_picture_shows_the_snapshot() {
         let schedules =
             vec![ScheduleState { function: "scheduler".to_owned(), handed_over: 5, ..ScheduleState::default() }];
         let stack = StackState { functions: vec![function()], event_sources: vec![source()], schedules };
@@ -227,6 +228,7 @@ mod tests {
             "http://x",
             "delivered 250/s",
             "waiting 42, due 3",
+            "hot state rebuilt",
             "open circuits 2",
             " 2 Bf",
             "25 ms",
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_redis_is_told() {
+    fn a_redis_that_does_not_answer_is_shown() {
         let stack = StackState { functions: vec![], event_sources: vec![], schedules: vec![] };
         assert!(drawn(&Seen { stack: Some(stack), ..Seen::default() }).contains("Redis does not answer"));
     }

@@ -1,4 +1,4 @@
-//! What howk's own state says: what waits, who is in trouble, what was delivered.
+//! howk's own state, read from Redis: waiting webhooks, unhealthy endpoints, deliveries.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use domain::Circuit;
 use settings::Settings;
 use store_redis::RedisStore;
 
-/// Endpoints that are looked at, at most.
+/// How many unhealthy endpoints are read for one picture, so that Redis is not busy with it.
 const ENDPOINTS_MAX: usize = 200;
 
-/// What is to be seen of howk.
+/// What the view shows of howk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HowkState {
-    /// Whether the hot state is whole.
+    /// Whether the hot state is rebuilt.
     pub is_rebuilt: bool,
-    /// Webhooks that wait for their time.
+    /// Webhooks that wait for a retry.
     pub waiting: u64,
-    /// Those of them whose time has come.
+    /// Those of them that are due.
     pub due: u64,
     /// Endpoints whose circuit is not closed.
     pub open_circuits: u64,
-    /// Endpoints that are not in their normal state.
+    /// Endpoints that are not healthy.
     pub unhealthy: u64,
     /// Webhooks accepted in this hour.
     pub enqueued: u64,
@@ -36,19 +36,13 @@ pub struct HowkState {
     pub exhausted: u64,
 }
 
-/// Looks at howk's state, in Redis.
-pub struct Sight {
+/// Reads howk's state from Redis.
+pub struct HowkReader {
     store: RedisStore,
     clock: SystemClock,
 }
 
-impl std::fmt::Debug for Sight {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Sight")
-    }
-}
-
-impl Sight {
+impl HowkReader {
     /// Connects.
     ///
     /// # Errors
@@ -58,11 +52,11 @@ impl Sight {
         Ok(Self { store: RedisStore::connect(config).await?, clock: SystemClock })
     }
 
-    /// What is to be seen now.
+    /// The state now.
     ///
     /// # Errors
     /// When Redis doesn't answer.
-    pub async fn look(&self) -> anyhow::Result<HowkState> {
+    pub async fn read(&self) -> anyhow::Result<HowkState> {
         let now = self.clock.now();
         let depth = self.store.depth(now).await?;
         let hashes = self.store.unhealthy(None, ENDPOINTS_MAX).await?;

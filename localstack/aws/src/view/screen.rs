@@ -1,4 +1,4 @@
-//! The terminal: it is taken for the time of the view, and given back whatever happens.
+//! The terminal: the view takes it over, and restores it at its end in every case.
 
 use std::io::Stderr;
 use std::time::Duration;
@@ -15,28 +15,28 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, d
 use settings::Settings;
 
 use super::draw::{Seen, draw};
-use super::howk::{HowkState, Sight};
+use super::howk::{HowkReader, HowkState};
 use crate::stack::Stack;
 
-/// Between two pictures.
+/// The pause between two pictures.
 const EVERY: Duration = Duration::from_millis(500);
-/// How long a picture may wait for Redis.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// How long a picture waits for Redis: less than the pause, so that a slow Redis doesn't stop the view.
+const REDIS_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// Shows the stack at work, until somebody types q or Ctrl-C.
+/// Shows the stack at work, until q or Ctrl-C is typed.
 ///
 /// # Errors
 /// When the terminal can't be used.
 pub async fn show(stack: &Stack, settings: &Settings) -> anyhow::Result<()> {
     let (controls, clock) = (stack.controls(), SystemClock);
-    let sight = Sight::new(settings).await?;
+    let reader = HowkReader::new(settings).await?;
     let mut screen = Screen::take()?;
     let mut seen = Seen { url: stack.url.clone(), ..Seen::default() };
     let mut before: Option<(Timestamp, HowkState)> = None;
     loop {
         let now = clock.now();
         seen.stack = Some(controls.state());
-        seen.howk = tokio::time::timeout(PATIENCE, sight.look()).await.ok().and_then(Result::ok);
+        seen.howk = tokio::time::timeout(REDIS_TIMEOUT, reader.read()).await.ok().and_then(Result::ok);
         if let (Some((then, old)), Some(new)) = (before, seen.howk) {
             let seconds = now.since(then).as_secs_f64();
             seen.accepted_rate = rate(old.enqueued, new.enqueued, seconds);
@@ -50,7 +50,7 @@ pub async fn show(stack: &Stack, settings: &Settings) -> anyhow::Result<()> {
     }
 }
 
-/// Webhooks a second; none where a new hour began.
+/// Webhooks a second; 0 after a new hour began, because the counters are the hour's.
 fn rate(before: u64, after: u64, seconds: f64) -> f64 {
     let count = u32::try_from(after.saturating_sub(before)).unwrap_or(u32::MAX);
     if seconds > 0.0 { f64::from(count) / seconds } else { 0.0 }
@@ -81,7 +81,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Whatever fails here, there is nothing better to do with a terminal.
+        // Errors are ignored: nothing else can be done to restore a terminal.
         execute!(self.terminal.backend_mut(), LeaveAlternateScreen).ok();
         disable_raw_mode().ok();
     }

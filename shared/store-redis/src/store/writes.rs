@@ -49,9 +49,7 @@ impl RedisStore {
         let call = call.arg(hot::status::encode(status)).arg(ms(self.retention.webhook)).arg(ATTEMPTS_KEPT);
         match attempt {
             // In hexadecimal and of one width, so that the names sort as the places do.
-            Some(attempt) => call
-                .arg(hot::attempt::field(attempt))
-                .arg(hot::attempt::encode(attempt)),
+            Some(attempt) => call.arg(hot::attempt::field(attempt)).arg(hot::attempt::encode(attempt)),
             None => call.arg("").arg(""),
         }
     }

@@ -21,12 +21,6 @@ pub struct SenderUnderTest {
     pub vault: Arc<dyn Vault>,
 }
 
-impl std::fmt::Debug for SenderUnderTest {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("SenderUnderTest").finish_non_exhaustive()
-    }
-}
-
 async fn send(sender: &dyn Sender, dispatch: &Dispatch, timeout: Duration) -> Outcome {
     sender.send(Request { dispatch, now: BEGIN, timeout }).await
 }

@@ -1,7 +1,6 @@
 //! The store ports of one instance, and short ways to call them.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 
 use delivery::ports::dead_letters::DeadLetters;
@@ -35,13 +34,7 @@ pub struct Store {
     pub stats: Arc<dyn Stats>,
     /// The rebuild's lock and cursor, and the epoch.
     pub recovery: Arc<dyn Recovery>,
-    guard: Option<Arc<dyn Any + Send + Sync>>,
-}
-
-impl fmt::Debug for Store {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Store").field("guarded", &self.guard.is_some()).finish_non_exhaustive()
-    }
+    _guard: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Store {
@@ -58,14 +51,14 @@ impl Store {
             dead_letters: Arc::<S>::clone(&store),
             stats: Arc::<S>::clone(&store),
             recovery: store,
-            guard: None,
+            _guard: None,
         }
     }
 
     /// Keeps something alive as long as the store: what cleans up when it is dropped.
     #[must_use]
     pub fn keeping(self, guard: impl Any + Send + Sync) -> Self {
-        Self { guard: Some(Arc::new(guard)), ..self }
+        Self { _guard: Some(Arc::new(guard)), ..self }
     }
 
     pub(super) async fn acquire(&self, dispatch: &Dispatch, holder: &str) -> Facts {

@@ -1,7 +1,6 @@
 //! A log under test, and short ways to call it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -23,12 +22,6 @@ pub trait LogUnderTest: Send + Sync {
     async fn compact(&self, topic: Topic) -> bool {
         _ = topic;
         false
-    }
-}
-
-impl fmt::Debug for dyn LogUnderTest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("LogUnderTest")
     }
 }
 

@@ -33,7 +33,7 @@ struct Batch<'a> {
     webhooks: Vec<Single<'a>>,
 }
 
-/// Where webhooks go, if anywhere.
+/// Takes webhooks: sends each to Kafka, or drops it without `records`.
 struct Sink {
     records: Option<Records>,
     next: AtomicU32,
@@ -82,7 +82,7 @@ async fn batch(State(sink): State<Arc<Sink>>, body: Bytes) -> Response {
     }
 }
 
-/// Looks at what was parsed, so that parsing is not for nothing.
+/// Reads what was parsed, so that the compiler can't leave the parsing out.
 fn is_whole(webhook: &Single<'_>) -> bool {
     !webhook.endpoint.is_empty() && !webhook.payload.get().is_empty()
 }

@@ -1,4 +1,4 @@
-//! A router on a port of 127.0.0.1, and what takes accepted webhooks away again.
+//! A router on a port of 127.0.0.1, with tasks that drain the accepted webhooks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use domain::Position;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// Records that are taken away together.
+/// How many records are read at once.
 const READ_MAX: usize = 1024;
 
 /// A served router.
@@ -34,8 +34,8 @@ impl Served {
         Ok(Self { port, tasks })
     }
 
-    /// Reads and commits what arrives in these feeds, so that it does not fill the memory. It is all that is done with
-    /// accepted webhooks, and its small cost counts as howk's.
+    /// Reads and commits the records of these feeds, so that they do not fill the memory. Nothing else is done with
+    /// accepted webhooks; the small cost counts as howk's.
     pub(super) fn drain(&mut self, feeds: Vec<Arc<dyn Feed>>) {
         for feed in feeds {
             self.tasks.spawn(async move {
@@ -49,7 +49,7 @@ impl Served {
         }
     }
 
-    /// Ends it and frees what it held, so that the next measurement does not pay for that.
+    /// Ends it and frees its memory now, so that the next measurement does not pay for that.
     pub(super) async fn stop(mut self) {
         self.tasks.shutdown().await;
     }

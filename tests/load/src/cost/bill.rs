@@ -7,16 +7,16 @@ use crate::cost::inputs::{BrokerPrices, Prices, Topics};
 use crate::cost::traffic::{LaneTraffic, Traffic, gb};
 
 const MILLION: f64 = 1e6;
-/// Zones of a network that is made here.
+/// Availability zones of a network that the deployment creates.
 const ZONES: f64 = 3.0;
-/// Interface endpoints of a network that is made here: Secrets Manager and Kafka.
+/// Interface endpoints of a network that the deployment creates: Secrets Manager and Kafka.
 const ENDPOINTS: f64 = 2.0;
 /// Secrets of a deployment.
 const SECRETS: f64 = 2.0;
 /// Alarms and metrics with their dimensions, about.
 const ALARMS: f64 = 21.0;
 const METRICS: f64 = 60.0;
-/// Traces that X-Ray samples: one a second, and one in twenty beyond.
+/// Traces that X-Ray samples by default: one a second, and one in twenty beyond that.
 const TRACES_A_SECOND: f64 = 1.0;
 const TRACES_BEYOND: f64 = 0.05;
 /// Seconds that the reconciler runs each minute when there is nothing to do.
@@ -28,9 +28,9 @@ const TICK_SECONDS: f64 = 59.0;
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) part: &'static str,
-    /// Dollars a month whatever happens.
+    /// Dollars a month, independent of traffic.
     pub(crate) fixed: f64,
-    /// Dollars a month for what happens.
+    /// Dollars a month for traffic.
     pub(crate) used: f64,
 }
 

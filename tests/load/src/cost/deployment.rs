@@ -1,4 +1,4 @@
-//! `howk.yaml`, with the defaults of `howk.schema.json`: what of it costs money.
+//! The parts of a `howk.yaml` that cost money, with the defaults of `howk.schema.json`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,19 +20,19 @@ pub(crate) struct Deployment {
     howk: Value,
 }
 
-/// The network: made, or somebody else's bill.
+/// The network: created by the deployment, or an existing one, which costs nothing here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Network {
     pub(crate) create: Option<CreatedNetwork>,
 }
 
-/// A network that is made.
+/// A network that the deployment creates.
 #[derive(Debug, Deserialize)]
 pub(crate) struct CreatedNetwork {
     pub(crate) nat_gateways: u32,
 }
 
-/// The cluster; none of them is somebody else's bill.
+/// The Kafka cluster. With none of them it is an existing one, which costs nothing here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Kafka {
     pub(crate) standard: Option<Brokers>,
@@ -50,7 +50,7 @@ pub(crate) struct Brokers {
     pub(crate) storage_gb: u32,
 }
 
-/// The cache; none of them is somebody else's bill.
+/// The cache. With none of them it is an existing one, which costs nothing here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Cache {
     pub(crate) serverless: Option<ServerlessCache>,
@@ -113,29 +113,29 @@ pub(crate) struct Sizes {
 }
 
 impl Deployment {
-    /// Reads a file. What is wrong with it beyond its shape is for `infra/scripts/synth` to say.
+    /// Reads a file. Only its shape is checked; `infra/scripts/synth` finds other mistakes.
     ///
     /// # Errors
     /// When it cannot be read, or has another shape.
     pub(crate) fn load(file: &Path, schema: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
         let mut document =
-            serde_yaml_ng::from_str(&text).with_context(|| format!("{} is no YAML", file.display()))?;
+            serde_yaml_ng::from_str(&text).with_context(|| format!("{} is not valid YAML", file.display()))?;
         fill_in(&mut document, &read(schema)?);
-        serde_json::from_value(document).with_context(|| format!("{} is no deployment", file.display()))
+        serde_json::from_value(document).with_context(|| format!("{} is not a deployment", file.display()))
     }
 
-    /// How long a request may take in the fast lane.
+    /// How long a request may take in the fast lane, in seconds.
     pub(crate) fn fast_timeout(&self) -> f64 {
         self.seconds("/delivery/fast_timeout", Settings::default().delivery.fast_timeout)
     }
 
-    /// How long a request may take in the slow lane.
+    /// How long a request may take in the slow lane, in seconds.
     pub(crate) fn slow_timeout(&self) -> f64 {
         self.seconds("/delivery/timeout", Settings::default().delivery.timeout)
     }
 
-    /// How long Redis keeps what it knows of a webhook.
+    /// How long Redis keeps the data of a webhook, in seconds.
     pub(crate) fn kept(&self) -> f64 {
         let ttl = Settings::default().ttl;
         let status = self.seconds("/ttl/status_ttl", ttl.status_ttl);

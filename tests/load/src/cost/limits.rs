@@ -7,10 +7,10 @@ use crate::report::{Aim, Bound};
 
 /// Copies of a record.
 const REPLICAS: f64 = 3.0;
-/// The part of a disk, or of a node's memory, that may be full; alarms go off above it.
+/// The part of a disk, or of a node's memory, that may be used; the deployment's alarms fire above it.
 const FULL: f64 = 0.75;
 
-/// What must hold, where this deployment has a bound.
+/// The limits of a deployment that this traffic must stay within.
 pub(crate) fn limits(deployment: &Deployment, traffic: &Traffic, prices: &Prices) -> Vec<Aim> {
     let mut aims: Vec<Aim> = [&traffic.fast, &traffic.slow]
         .into_iter()

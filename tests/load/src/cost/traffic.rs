@@ -1,11 +1,11 @@
-//! What happens in a month at a steady rate.
+//! The traffic of a month at a steady rate.
 
 use crate::cost::deployment::{Deployment, Lane};
 use crate::cost::inputs::{Measured, Topics};
 
 /// Invocations that one poller has under way at most.
 const INVOCATIONS_PER_POLLER: f64 = 5.0;
-/// Rounds in which the size of a batch and how long it takes are brought together.
+/// Iterations until the size of a batch and its duration agree; they depend on each other.
 const ROUNDS: usize = 50;
 const BYTES_PER_GB: f64 = 1e9;
 const MB_PER_GB: f64 = 1024.0;
@@ -14,7 +14,7 @@ const MB_PER_CPU: f64 = 1769.0;
 /// Seconds that Kafka keeps records.
 const KEPT_SECONDS: f64 = 7.0 * 86_400.0;
 
-/// What is asked of a deployment.
+/// The load of a deployment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     /// Webhooks a second.
@@ -62,13 +62,13 @@ pub(crate) struct LaneTraffic {
 }
 
 impl Traffic {
-    /// What stands in Kafka, one copy of it.
+    /// The data that Kafka keeps, one copy of it.
     pub(crate) fn kafka_kept_gb(&self) -> f64 {
         self.kafka_in_gb * KEPT_SECONDS / self.month_seconds
     }
 
-    /// What a load makes happen. What takes receivers longer than the fast lane waits goes through both lanes: the fast
-    /// one diverts it, once it knows the endpoint for slow.
+    /// The traffic of a load. Requests that take receivers longer than the fast lane's timeout go through both lanes: the
+    /// fast lane diverts them, once the endpoint is known as slow.
     pub(crate) fn of(load: &Load, deployment: &Deployment, (measured, topics): (&Measured, &Topics)) -> Self {
         let webhooks = load.rate * load.month_seconds;
         let requests = webhooks * load.attempts;
@@ -107,7 +107,7 @@ impl Traffic {
     }
 }
 
-/// What a lane has to do.
+/// The work of a lane.
 #[derive(Debug, Clone, Copy)]
 struct Work {
     /// Records a second.
@@ -121,13 +121,13 @@ struct Work {
 }
 
 impl Work {
-    /// The month of a lane. While all its invocations are under way records gather, so the busier it is, the larger its
-    /// batches: a batch is what comes in while one is worked off, or within the window.
+    /// The month of a lane. Records gather while all its invocations are under way, so a busier lane has larger
+    /// batches: a batch holds the records that arrive during one invocation, or within the window if that is longer.
     fn in_lane(self, name: &'static str, lane: &Lane, (partitions, month_seconds): (f64, f64)) -> LaneTraffic {
         let pollers = lane.pollers.as_ref().map_or(partitions, |pollers| f64::from(pollers.max));
         let slots = partitions.min(pollers * INVOCATIONS_PER_POLLER);
         let (most, window) = (f64::from(lane.batch), f64::from(lane.window));
-        // Whichever is longer: waiting for receivers, or the work in the meantime with the CPU that the memory brings.
+        // The longer of the two: waiting for receivers, and the work meanwhile, with the CPU share that the memory gives.
         let work = self.cpu / (f64::from(lane.memory) / MB_PER_CPU).min(1.0);
         let waiting = |batch: f64| (batch / f64::from(lane.concurrency)).ceil() * self.send;
         let takes = |batch: f64| self.settle + waiting(batch).max(batch * work);

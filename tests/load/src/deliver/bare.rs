@@ -15,7 +15,7 @@ use reqwest::{Client, Method, Request, Url};
 use tokio::task::JoinSet;
 
 use crate::cli::DeliverOptions;
-use crate::deliver::Round;
+use crate::deliver::round::Round;
 use crate::howk;
 use crate::loops::{Records, Scripts};
 use crate::measure::{Meter, realtime_us};

@@ -1,4 +1,4 @@
-//! howk's side: the fast lane's consumers work off what was enqueued before.
+//! howk's side: the fast lane's consumers deliver the webhooks that were enqueued before.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DeliverOptions;
-use crate::deliver::Round;
+use crate::deliver::round::Round;
 use crate::howk::{self, Webhooks};
 use crate::measure::Meter;
 use crate::servers::ServerCpu;
@@ -19,9 +19,9 @@ use crate::services::{Clients, Services};
 use crate::watched::{Progress, watch};
 
 pub(super) struct FastLane {
-    /// Whose webhooks are delivered.
+    /// The system that delivers.
     system: System,
-    /// Through which they are enqueued: what it sends is not counted.
+    /// The system that enqueues: its traffic is not counted.
     callers: System,
     settings: Settings,
     webhooks: Webhooks,
@@ -58,7 +58,7 @@ impl FastLane {
     /// Enqueues, then measures until the last record is committed.
     ///
     /// CPU time includes joining the consumer group and fetching ahead; the time that passes begins with the first
-    /// record that comes.
+    /// record that is read.
     pub(super) async fn round(&mut self, count: u32) -> anyhow::Result<Round> {
         let end = self.next.saturating_add(count);
         self.webhooks.enqueue(&self.callers, self.next, end).await?;

@@ -1,4 +1,4 @@
-//! What the measurements stand on: Kafka with topics of the run's own, a Redis of its own, binaries, and stacks.
+//! The back end of the measurements: Kafka with topics of the run's own, a Redis of its own, binaries, and stacks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ use log_kafka::{KafkaConfig, TopicNames, TopicSpec, create_topics};
 use crate::cli::FunctionsOptions;
 use crate::services::Services;
 
-/// How long anything may take. Generous: it only ends a run that has failed.
-pub(super) const PATIENCE: Duration = Duration::from_mins(2);
+/// How long any wait may take. Generous: it only ends a run that has failed.
+pub(super) const TIMEOUT: Duration = Duration::from_mins(2);
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// One invocation of the lane at a time, as there is one partition to read.
 const PARTITIONS: u32 = 1;
 
-/// The ground.
+/// The services and the binaries of a run.
 #[derive(Debug)]
 pub(super) struct Ground {
     services: Services,
@@ -30,10 +30,10 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// Looks for the binaries and the services, and makes topics.
+    /// Finds the binaries and the services, and creates the topics.
     ///
     /// # Errors
-    /// What is missing; and a Redis that holds anything, which may be somebody's.
+    /// When something is missing, or Redis holds any key: it is flushed at the end, so it must belong to this run alone.
     pub(super) async fn open(options: &FunctionsOptions) -> anyhow::Result<Self> {
         let place = match &options.functions {
             Some(folder) => Places::Named(folder.clone()),
@@ -56,7 +56,7 @@ impl Ground {
         for topic in &mut specs {
             topic.partitions = PARTITIONS;
         }
-        create_topics(&config, &specs).await.context("topics cannot be made")?;
+        create_topics(&config, &specs).await.context("topics cannot be created")?;
         Ok(ground)
     }
 
@@ -93,16 +93,16 @@ impl Ground {
         config.group.clone_from(&kafka.group.name);
         config.variables = self.variables();
         config.variables.insert("HOWK_DELIVERY_CONCURRENCY".to_owned(), in_flight.to_string());
-        // Nothing is retried, so nobody has to look.
+        // No webhook is retried, so the scheduler is not needed.
         config.spec.schedules.retain(|schedule| schedule.function == "reconciler");
         for schedule in &mut config.spec.schedules {
             schedule.rate = Duration::from_secs(1);
         }
-        let source = config.spec.event_source("fast-lane").context("the fast lane is fed by Kafka")?;
+        let source = config.spec.event_source("fast-lane").context("the fast lane has an event source")?;
         source.batch_size = usize::try_from(batch)?;
         source.window = Duration::from_secs(1);
         let stack = Stack::start(config).await?;
-        stack.until_ready(PATIENCE).await?;
+        stack.until_ready(TIMEOUT).await?;
         Ok(stack)
     }
 
@@ -112,13 +112,13 @@ impl Ground {
     /// When it does not answer.
     pub(super) async fn scripts(&self) -> anyhow::Result<u64> {
         let mut redis = self.services.plain_redis().await?;
-        let told: String = redis::cmd("INFO").arg("commandstats").query_async(&mut redis).await?;
+        let info: String = redis::cmd("INFO").arg("commandstats").query_async(&mut redis).await?;
         let calls = |line: &str| {
             let (name, counted) = line.split_once(":calls=")?;
             let is_script = ["cmdstat_evalsha", "cmdstat_eval"].contains(&name);
             is_script.then(|| counted.split(',').next()?.parse::<u64>().ok())?
         };
-        Ok(told.lines().filter_map(calls).sum())
+        Ok(info.lines().filter_map(calls).sum())
     }
 
     fn variables(&self) -> BTreeMap<String, String> {

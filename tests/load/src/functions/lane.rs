@@ -1,14 +1,15 @@
-//! The fast lane at work: what a webhook takes by the size of its batch, and an invocation by what is in flight.
+//! The fast lane: the CPU of a webhook by the size of its batch, and the duration of an invocation by the requests in
+//! flight.
 
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use howk_local::stack::Stack;
 
-use super::ground::{Ground, LOOK_EVERY, PATIENCE};
+use super::ground::{Ground, LOOK_EVERY, TIMEOUT};
 use super::process;
 use crate::child::{Generator, Receiver};
-use crate::cli::{GeneratorOptions, Note, Shape};
+use crate::cli::{GeneratorOptions, Recording, Shape};
 use crate::generator;
 use crate::measure::{instant, per};
 use crate::receiver;
@@ -16,10 +17,10 @@ use crate::receiver;
 const LANE: &str = "fast-lane";
 /// Requests in flight where that is not what is measured.
 const IN_FLIGHT: u32 = 64;
-/// Webhooks of a measurement of batches, and batches of it, whichever is within the bounds.
+/// How many webhooks are measured for one batch size: this many batches, but within the bounds.
 const WEBHOOKS: (u32, u32) = (300, 5_000);
 const BATCHES: u32 = 20;
-/// Invocations of a measurement of what is in flight.
+/// Invocations that are measured for one number of requests in flight.
 const INVOCATIONS: u32 = 4;
 /// Webhooks of one POST, and POSTs at once.
 const POSTED: u32 = 100;
@@ -39,11 +40,11 @@ pub(super) struct Batched {
     pub(super) scripts: f64,
 }
 
-/// So many deliveries in flight.
+/// The measurement of one number of deliveries in flight.
 #[derive(Debug)]
 pub(super) struct Flight {
     pub(super) count: u32,
-    /// Of an invocation with so many.
+    /// The duration of an invocation.
     pub(super) invocation_ms: f64,
 }
 
@@ -53,7 +54,7 @@ pub(super) struct Flight {
 /// When a webhook does not arrive.
 pub(super) async fn batches_of(ground: &Ground, size: u32, shape: &Shape) -> anyhow::Result<Batched> {
     let course = Course::start(ground, (size, IN_FLIGHT), generator::PATH).await?;
-    // Connections are made, and what is needed once is there.
+    // Warms up: connections are opened, and one-time work is done.
     course.deliver(ground, size.max(POSTED), shape).await?;
     let count = size.saturating_mul(BATCHES).clamp(WEBHOOKS.0, WEBHOOKS.1).div_ceil(POSTED) * POSTED;
     let spent = course.deliver(ground, count, shape).await?;
@@ -87,7 +88,7 @@ struct Course {
     path: &'static str,
 }
 
-/// What the lane took.
+/// What the lane used.
 struct Spent {
     cpu: Duration,
     busy_ms: u64,
@@ -103,13 +104,13 @@ impl Spent {
 
 impl Course {
     async fn start(ground: &Ground, (batch, in_flight): (u32, u32), path: &'static str) -> anyhow::Result<Self> {
-        let receiver = Receiver::start(Note::Nothing, 0).await?;
+        let receiver = Receiver::start(Recording::Nothing, 0).await?;
         Ok(Self { stack: ground.stack(batch, in_flight).await?, receiver, path })
     }
 
-    /// Posts webhooks while nothing is read, then lets the lane deliver them all.
+    /// Posts webhooks while the event source is paused, then lets the lane deliver them all.
     async fn deliver(&self, ground: &Ground, count: u32, shape: &Shape) -> anyhow::Result<Spent> {
-        let source = self.stack.source(LANE).context("the lane is fed by Kafka")?;
+        let source = self.stack.source(LANE).context("the lane has an event source")?;
         source.pause();
         self.post(count, shape).await?;
         let (pid, arrived) = (self.pid()?, self.receiver.count().await?);
@@ -117,7 +118,7 @@ impl Course {
         source.resume();
         let begun = instant();
         while self.receiver.count().await? < arrived + u64::from(count) || source.state().lag > 0 {
-            ensure!(begun.elapsed() < PATIENCE, "{count} webhooks do not arrive");
+            ensure!(begun.elapsed() < TIMEOUT, "{count} webhooks do not arrive");
             tokio::time::sleep(LOOK_EVERY).await;
         }
         let now = self.state()?;
@@ -133,7 +134,7 @@ impl Course {
     async fn post(&self, count: u32, shape: &Shape) -> anyhow::Result<()> {
         let port = reqwest::Url::parse(&self.stack.url)?.port().context("the front has a port")?;
         let (to, shape, path) = (self.receiver.port, shape.clone(), self.path.to_owned());
-        // What does not fill a POST goes by itself.
+        // A count that does not fill its POSTs is posted one by one.
         let batch = if count.is_multiple_of(POSTED) { POSTED } else { 1 };
         let options = GeneratorOptions { port, to, count, batch, concurrency: POSTS, rate: 0, path, shape };
         let mut generator = Generator::start(&options).await?;

@@ -17,7 +17,7 @@ pub(super) struct Started {
     pub(super) resident_mib: f64,
 }
 
-/// Starts every function so often.
+/// Starts every function this many times.
 ///
 /// # Errors
 /// When one can't start.
@@ -58,7 +58,7 @@ fn milliseconds(environment: &EnvironmentState) -> anyhow::Result<f64> {
 async fn until_ended(lambda: &Lambda, name: &str) -> anyhow::Result<()> {
     let begun = instant();
     while lambda.state_of(name).is_some_and(|state| !state.environments.is_empty()) {
-        anyhow::ensure!(begun.elapsed() < super::ground::PATIENCE, "{name} does not end");
+        anyhow::ensure!(begun.elapsed() < super::ground::TIMEOUT, "{name} does not end");
         tokio::time::sleep(super::ground::LOOK_EVERY).await;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What became of every webhook, by its number.
+//! The end of every webhook, by its number.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use domain::{Position, Record, Topic};
 
 use crate::payload;
 
-/// Dead letters read together.
+/// How many dead letters are read at once.
 const PAGE: usize = 500;
 
-/// The dead letters so far: read from their topic as it grows, since it keeps the newest only.
+/// The dead letters so far. They are read while the run goes on, since the topic keeps only the newest.
 #[derive(Debug)]
-pub(super) struct Letters {
+pub(super) struct DeadLetters {
     /// The next offset by partition.
     next: BTreeMap<u32, u64>,
     /// How often each number was dead-lettered.
     numbers: Vec<u8>,
 }
 
-/// The end of the account.
+/// The totals of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Balance {
     pub(super) delivered: u32,
@@ -30,23 +30,23 @@ pub(super) struct Balance {
     pub(super) repeated: u32,
 }
 
-impl Letters {
+impl DeadLetters {
     pub(super) fn new(count: u32) -> Self {
         Self { next: BTreeMap::new(), numbers: vec![0; usize::try_from(count).unwrap_or_default()] }
     }
 
-    /// Reads what is new.
+    /// Reads the new dead letters.
     pub(super) async fn collect(&mut self, log: &dyn Log) -> anyhow::Result<()> {
         for extent in log.extents(Topic::DeadLetter).await? {
             let mut offset = self.next.get(&extent.partition).copied().unwrap_or_default();
-            ensure!(offset >= extent.start, "dead letters went before they were read");
+            ensure!(offset >= extent.start, "dead letters were deleted before they were read");
             while offset < extent.end {
                 let from = Position { partition: extent.partition, offset };
                 let page = log.read(Topic::DeadLetter, from, PAGE).await?;
                 for record in page.records {
-                    if let Ok(Record::DeadLetter(letter)) = record.value {
-                        let marks = payload::read(&letter.dispatch.webhook.payload.bytes)?;
-                        self.note(marks.n);
+                    if let Ok(Record::DeadLetter(dead_letter)) = record.value {
+                        let marks = payload::read(&dead_letter.dispatch.webhook.payload.bytes)?;
+                        self.count(marks.n);
                     }
                 }
                 offset = page.next;
@@ -56,13 +56,13 @@ impl Letters {
         Ok(())
     }
 
-    fn note(&mut self, number: u32) {
+    fn count(&mut self, number: u32) {
         if let Some(times) = usize::try_from(number).ok().and_then(|index| self.numbers.get_mut(index)) {
             *times = times.saturating_add(1);
         }
     }
 
-    /// Holds the dead letters against what the receiver got.
+    /// Compares the dead letters with what the receiver got.
     pub(super) fn balance(&self, received: &[u8]) -> Balance {
         let mut balance = Balance { delivered: 0, dead_lettered: 0, missing: 0, repeated: 0 };
         let received = received.iter().copied().chain(std::iter::repeat(0));
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn every_number_is_accounted_for() {
-        let letters = Letters { next: BTreeMap::new(), numbers: vec![0, 1, 0, 0, 1] };
+        let dead_letters = DeadLetters { next: BTreeMap::new(), numbers: vec![0, 1, 0, 0, 1] };
         let expected = Balance { delivered: 3, dead_lettered: 2, missing: 1, repeated: 2 };
-        assert_eq!(letters.balance(&[1, 0, 0, 2, 1]), expected);
-        assert_eq!(letters.balance(&[]).missing, 3);
+        assert_eq!(dead_letters.balance(&[1, 0, 0, 2, 1]), expected);
+        assert_eq!(dead_letters.balance(&[]).missing, 3);
     }
 }

@@ -1,4 +1,4 @@
-//! What is to be seen of a stack.
+//! What the control API and the view show of a stack.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::event_source::SourceState;
 use crate::lambda::FunctionState;
 use crate::schedule::ScheduleState;
 
-/// What is to be seen of a stack.
+/// What the control API and the view show of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackState {
     /// The functions, by name.

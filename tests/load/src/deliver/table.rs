@@ -1,14 +1,14 @@
 //! The table of `deliver`, and its aims.
 
-use crate::deliver::{IN_MEMORY, ON_SERVICES, Round, Turn};
+use crate::deliver::round::{IN_MEMORY, ON_SERVICES, Round, Rounds};
 use crate::measure::{Sample, median, per};
 use crate::report::{Aim, Bound, CPU_EACH, Report};
 
-/// What howk in memory should reach of the bare loop.
+/// The part of the bare loop's deliveries per CPU second that howk in memory reaches.
 const RATIO_MIN: f64 = 0.8;
-/// What a delivery on Kafka and Redis should cost at most, in microseconds of CPU.
+/// The CPU time that a delivery on Kafka and Redis may cost, in microseconds.
 const SERVICES_CPU_US_MAX: f64 = 120.0;
-/// How many a second should be delivered there at least.
+/// Deliveries a second on Kafka and Redis.
 const SERVICES_PER_SECOND_MIN: f64 = 7_000.0;
 
 pub(super) const HEADER: [&str; 11] = [
@@ -25,24 +25,25 @@ pub(super) const HEADER: [&str; 11] = [
     "Kafka CPU us",
 ];
 
-pub(super) fn tell(report: &mut Report, signing: &str, turns: &[Turn]) {
-    for turn in turns {
-        let ratio = turn.against.and_then(|name| turns.iter().find(|turn| turn.name == name)).map(|against| {
-            let pairs = turn.rounds.iter().zip(&against.rounds);
+/// Adds a row and the aims of each side.
+pub(super) fn add(report: &mut Report, signing: &str, sides: &[Rounds]) {
+    for side in sides {
+        let ratio = side.against.and_then(|name| sides.iter().find(|side| side.name == name)).map(|against| {
+            let pairs = side.each.iter().zip(&against.each);
             median(pairs.map(|(own, other)| own.sample.per_cpu_second() / other.sample.per_cpu_second()))
         });
-        row(report, &format!("{}, {signing}", turn.name), (&turn.rounds, ratio));
-        aims(report, signing, (turn, ratio));
+        row(report, &format!("{}, {signing}", side.name), (&side.each, ratio));
+        aims(report, signing, (side, ratio));
     }
 }
 
-fn aims(report: &mut Report, signing: &str, (turn, ratio): (&Turn, Option<f64>)) {
-    let of = |figure: fn(&Sample) -> f64| median(turn.rounds.iter().map(|round| figure(&round.sample)));
-    if let Some(ratio) = ratio.filter(|_| turn.name == IN_MEMORY) {
+fn aims(report: &mut Report, signing: &str, (side, ratio): (&Rounds, Option<f64>)) {
+    let of = |figure: fn(&Sample) -> f64| median(side.each.iter().map(|round| figure(&round.sample)));
+    if let Some(ratio) = ratio.filter(|_| side.name == IN_MEMORY) {
         let name = format!("deliveries per CPU second to the bare loop's, in memory, {signing}");
         report.aims.push(Aim::new(name, ratio, Bound::AtLeast(RATIO_MIN)));
     }
-    if turn.name == ON_SERVICES {
+    if side.name == ON_SERVICES {
         let name = format!("CPU us of a delivery on Kafka and Redis, {signing}");
         report.aims.push(Aim::new(name, of(Sample::cpu_us_each), Bound::AtMost(SERVICES_CPU_US_MAX)));
         let name = format!("deliveries a second on Kafka and Redis, {signing}");

@@ -1,12 +1,12 @@
 //! The table of `accept`, and its aims.
 
-use crate::accept::{Ground, Round, Rounds};
+use crate::accept::round::{Ground, Round, Rounds};
 use crate::measure::{median, per};
 use crate::report::{Aim, Bound, CPU_EACH, Report};
 
-/// What an accept on Kafka and Redis should cost at most, in microseconds of CPU.
+/// The CPU time that an accept on Kafka and Redis may cost, in microseconds.
 const SERVICES_CPU_US_MAX: f64 = 45.0;
-/// And of the bare handler.
+/// The same as a multiple of the bare handler's, in the same run.
 const SERVICES_TIMES_MAX: f64 = 1.25;
 
 pub(super) const HEADER: [&str; 12] = [
@@ -40,7 +40,8 @@ impl Ground {
     }
 }
 
-pub(super) fn tell(report: &mut Report, ground: &Ground, (how, rounds): (&str, &Rounds)) {
+/// Adds both sides' rows and the aims.
+pub(super) fn add(report: &mut Report, ground: &Ground, (how, rounds): (&str, &Rounds)) {
     let pairs = rounds.howk.iter().zip(&rounds.bare);
     let times = median(pairs.map(|(howk, bare)| howk.sample.cpu_us_each() / bare.sample.cpu_us_each()));
     row(report, &format!("howk on {}, {how}", ground.name()), (&rounds.howk, Some(times)));
