@@ -24,7 +24,7 @@ import org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallback
 import org.apache.kafka.common.security.oauthbearer.internals.secured.BasicOAuthBearerToken;
 
 /**
- * Judges the tokens of MSK's IAM sign-in: a presigned request to kafka-cluster:Connect, in base64.
+ * Checks the tokens of MSK's IAM sign-in: a presigned request to kafka-cluster:Connect, in base64.
  *
  * <p>One AWS identity may sign in, the one of the listener's JAAS settings access_key_id and secret_access_key. Its
  * temporary credentials carry a session token, which AWS alone can read; here it is the end of the credentials, in ms since
@@ -41,12 +41,12 @@ public final class MskTokens implements AuthenticateCallbackHandler {
         identity = jaas.get(0).getOptions();
     }
 
-    /** The broker asks for a token of its own too, and for extensions: it needs none of them. */
+    /** The broker also requests a token for itself, and extensions. It needs neither, so those requests are ignored. */
     @Override
     public void handle(Callback[] callbacks) {
         for (Callback callback : callbacks) {
             if (callback instanceof OAuthBearerValidatorCallback) {
-                judge((OAuthBearerValidatorCallback) callback);
+                check((OAuthBearerValidatorCallback) callback);
             }
         }
     }
@@ -54,7 +54,7 @@ public final class MskTokens implements AuthenticateCallbackHandler {
     @Override
     public void close() {}
 
-    private void judge(OAuthBearerValidatorCallback asked) {
+    private void check(OAuthBearerValidatorCallback asked) {
         try {
             Map<String, String> request = request(asked.tokenValue());
             long begin = LocalDateTime.parse(request.get("X-Amz-Date"), DATE).toInstant(ZoneOffset.UTC).toEpochMilli();
@@ -71,11 +71,11 @@ public final class MskTokens implements AuthenticateCallbackHandler {
         } catch (SecurityException error) {
             asked.error(error.getMessage(), null, null);
         } catch (RuntimeException | GeneralSecurityException error) {
-            asked.error("the token is none of MSK", null, null);
+            asked.error("the token does not have the form of MSK's", null, null);
         }
     }
 
-    /** What the request of a token asks for, once its signature is found to be ours. */
+    /** The parameters of the signed request, if the identity of the listener signed it. */
     private Map<String, String> request(String token) throws GeneralSecurityException {
         URI url = URI.create(new String(Base64.getUrlDecoder().decode(token), UTF_8));
         Map<String, String> request = new TreeMap<>();
@@ -84,19 +84,19 @@ public final class MskTokens implements AuthenticateCallbackHandler {
             request.put(URLDecoder.decode(parts[0], UTF_8), URLDecoder.decode(parts[1], UTF_8));
         }
         String signature = request.remove("X-Amz-Signature");
-        // Clients add their name to what is signed already.
+        // Clients add this parameter after signing.
         request.remove("User-Agent");
         String[] credential = request.get("X-Amz-Credential").split("/", 2);
-        boolean isOurs = credential[0].equals(identity.get("access_key_id"))
+        boolean isSigned = credential[0].equals(identity.get("access_key_id"))
                 && request.get("Action").equals("kafka-cluster:Connect")
                 && signature.equals(signature(url.getHost(), request, credential[1]));
-        if (!isOurs) {
+        if (!isSigned) {
             throw new SecurityException("the token is not signed by who may sign in");
         }
         return request;
     }
 
-    /** AWS' signature, version 4. */
+    /** The signature of AWS, version 4. */
     private String signature(String host, Map<String, String> request, String scope) throws GeneralSecurityException {
         String query = request.entrySet().stream()
                 .map(pair -> escaped(pair.getKey()) + "=" + escaped(pair.getValue()))

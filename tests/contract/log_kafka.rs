@@ -143,7 +143,7 @@ impl Drop for Kafka {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.is_ok_and(|runtime| runtime.block_on(delete_topics(&config, &specs)).is_ok())
         });
-        // What stays behind harms nobody.
+        // Topics that are left over do no harm.
         drop(deleting);
     }
 }

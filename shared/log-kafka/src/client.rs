@@ -213,7 +213,9 @@ impl ClientContext for Reports {
     }
 
     fn stats_raw(&self, text: &[u8]) {
-        Statistics::parse(text).iter().for_each(|statistics| self.observe(statistics));
+        if let Some(statistics) = Statistics::parse(text) {
+            self.observe(&statistics);
+        }
     }
 
     fn error(&self, error: KafkaError, reason: &str) {

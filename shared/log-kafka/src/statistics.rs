@@ -106,7 +106,9 @@ pub struct Brokers(BadReports);
 impl Brokers {
     /// Takes the client's statistics. A text that cannot be read changes nothing.
     pub fn observe(&self, statistics: &[u8]) {
-        Statistics::parse(statistics).iter().for_each(|statistics| self.observe_parsed(statistics));
+        if let Some(statistics) = Statistics::parse(statistics) {
+            self.observe_parsed(&statistics);
+        }
     }
 
     pub(crate) fn observe_parsed(&self, statistics: &Statistics) {
@@ -168,9 +170,9 @@ mod tests {
     fn a_partition_that_is_not_fetched_for_some_time_is_noticed() {
         let standstill = Standstill::default();
         let observe = |text: &str, assigned: &[u32]| {
-            let statistics = Statistics::parse(text.as_bytes());
-            let assigned = assigned.iter().copied().collect();
-            statistics.iter().for_each(|statistics| standstill.observe(statistics, &assigned));
+            if let Some(statistics) = Statistics::parse(text.as_bytes()) {
+                standstill.observe(&statistics, &assigned.iter().copied().collect());
+            }
             standstill.lasts()
         };
         let (still, flowing) = (statistics("UP", "none"), statistics("UP", "active"));

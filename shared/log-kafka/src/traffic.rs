@@ -83,7 +83,9 @@ mod tests {
         let counter = TrafficCounter::every(Duration::from_secs(1));
         let (producer, consumer) = (Meter::new(&counter), Meter::new(&counter));
         let observe = |meter: &Meter, text: &[u8]| {
-            Statistics::parse(text).iter().for_each(|statistics| meter.observe(statistics));
+            if let Some(statistics) = Statistics::parse(text) {
+                meter.observe(&statistics);
+            }
         };
         observe(&producer, br#"{"name":"p","tx":3,"txmsgs":70,"rxmsgs":0,"brokers":{"1":{"tx":3}}}"#);
         observe(&consumer, br#"{"name":"c","tx":5,"txmsgs":0,"rxmsgs":40}"#);

@@ -16,7 +16,7 @@ use testkit::generate::{at, config_id, dispatch, numbered, waiting, webhook};
 use super::{Kafka, TICK, fresh_config, log};
 
 /// Longer than any replay here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Everything of a topic's partition, read as a rebuild does.
 async fn replay(log: &KafkaLog, topic: Topic, page: usize) -> Vec<LogRecord> {
@@ -24,7 +24,7 @@ async fn replay(log: &KafkaLog, topic: Topic, page: usize) -> Vec<LogRecord> {
     for extent in log.extents(topic).await.expect("the log answers") {
         let mut from = Position { partition: extent.partition, offset: extent.start };
         while from.offset < extent.end {
-            let reading = tokio::time::timeout(PATIENCE, log.read(topic, from, page));
+            let reading = tokio::time::timeout(TIMEOUT, log.read(topic, from, page));
             let found = reading.await.expect("a replay ends").expect("the log reads");
             assert!(found.next > from.offset, "a page before the end goes on");
             all.extend(found.records);
@@ -41,7 +41,7 @@ async fn publish_raw(kafka: &Kafka, topic: Topic, value: Option<&[u8]>) -> Posit
     let producer: FutureProducer = client.create().expect("a producer");
     let record = FutureRecord::to(kafka.config.topics.of(topic)).key("poison");
     let record = if let Some(value) = value { record.payload(value) } else { record };
-    let sent = producer.send(record, PATIENCE).await.map_err(|(error, _)| error).expect("the broker takes bytes");
+    let sent = producer.send(record, TIMEOUT).await.map_err(|(error, _)| error).expect("the broker takes bytes");
     Position { partition: sent.partition.unsigned_abs(), offset: sent.offset.unsigned_abs() }
 }
 
@@ -91,7 +91,7 @@ fn a_page_begins_at_the_oldest_record_that_is_left() {
 }
 
 #[test]
-fn poison_is_read_with_its_bytes_and_stops_nobody() {
+fn an_undecodable_record_is_read_with_its_bytes_and_stops_no_reader() {
     run(async {
         let kafka = log().await;
         let poison: [Option<&[u8]>; 5] = [Some(b"{"), Some(&[0xff, 0xfe, 0]), Some(b""), Some(br#"{"v":99}"#), None];
@@ -135,7 +135,7 @@ fn a_poison_record_of_8_mib_fits_its_topic_and_the_dead_letters() {
     });
 }
 
-/// P13: a cluster that comes back may say for a while that it knows no such topic. A producer that was told so finds the
+/// P13: a cluster that comes back may say for a while that it knows no such topic. A producer that got this answer finds the
 /// topic soon after it is there, and so does one that sent nothing for so long that it was replaced.
 #[test]
 fn p13_a_topic_that_was_unknown_for_a_while_is_found_again() {
@@ -245,7 +245,7 @@ fn a_member_that_is_not_asked_holds_little_and_loses_nothing() {
         // Long enough for the partitions to pause.
         tokio::time::sleep(Duration::from_secs(1)).await;
         while handed_out.len() < COUNT {
-            let reading = tokio::time::timeout(PATIENCE, member.next(500)).await.expect("records come");
+            let reading = tokio::time::timeout(TIMEOUT, member.next(500)).await.expect("records come");
             handed_out.extend(reading.expect("the feed reads"));
         }
         let mut places: Vec<_> = handed_out.iter().map(|read| read.position).collect();
@@ -274,7 +274,7 @@ fn a_partition_that_went_while_it_was_paused_flows_when_it_comes_back() {
         let read_to_the_end = async |is_wanted: &dyn Fn(u32) -> bool| {
             let mut left: BTreeSet<_> = ends.keys().copied().filter(|partition| is_wanted(*partition)).collect();
             while !left.is_empty() {
-                let reading = tokio::time::timeout(PATIENCE, stays.next(500)).await.expect("records come");
+                let reading = tokio::time::timeout(TIMEOUT, stays.next(500)).await.expect("records come");
                 let read = reading.expect("the feed reads").into_iter().map(|read| read.position);
                 for Position { partition, offset } in read {
                     left.retain(|left| *left != partition || offset + 1 < ends[&partition]);
@@ -299,14 +299,14 @@ fn traffic_is_counted_by_the_clients_themselves() {
         let all: Vec<_> = (0..100).map(|_| dispatch()).collect();
         let dispatched = all.iter().map(|one| Record::Dispatch(Lane::Fast, one.clone()));
         counted.publish(dispatched.collect()).await.expect("published");
-        let left_behind = all.iter().map(|one| Record::Waiting(waiting(one, at(0))));
-        counted.publish(left_behind.collect()).await.expect("published");
-        let told = async {
+        let snapshots = all.iter().map(|one| Record::Waiting(waiting(one, at(0))));
+        counted.publish(snapshots.collect()).await.expect("published");
+        let counted_all = async {
             while traffic.traffic().published < 200 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, told).await.expect("the clients tell what they published");
+        tokio::time::timeout(TIMEOUT, counted_all).await.expect("the clients report what they published");
         let Traffic { requests, published, .. } = traffic.traffic();
         assert_eq!(published, 200);
         assert!((2..100).contains(&requests), "{requests} requests for 200 records");

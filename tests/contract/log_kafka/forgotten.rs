@@ -21,7 +21,7 @@ const TRIES: usize = 8;
 /// How long the brokers are not named.
 const HIDDEN_TICKS: u32 = 3;
 /// How long a member may take to notice, to be replaced, and to get what its group was sent.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 #[test]
 fn p13_a_client_that_forgot_every_broker_is_replaced() {
@@ -45,7 +45,7 @@ fn p13_a_client_that_forgot_every_broker_is_replaced() {
                 }
             };
             let (committed, at) =
-                futures::join!(tokio::time::timeout(PATIENCE, committing), come_back(&proxy, &log, &feed, round));
+                futures::join!(tokio::time::timeout(TIMEOUT, committing), come_back(&proxy, &log, &feed, round));
             assert!(committed.is_ok(), "round {round}: a commit never ends");
             received = Some(at);
         }
@@ -57,7 +57,7 @@ fn p13_a_client_that_forgot_every_broker_is_replaced() {
 
 /// Names the brokers after a while, and gets an answer and a record again.
 async fn come_back(proxy: &Proxy, log: &KafkaLog, feed: &KafkaFeed, round: usize) -> Position {
-    // Asking is what tells the client.
+    // The client learns of the lost brokers only from a request.
     log.extents(Topic::Pending).await.ok();
     tokio::time::sleep(TICK * HIDDEN_TICKS).await;
     proxy.name(Names::Brokers);
@@ -67,10 +67,10 @@ async fn come_back(proxy: &Proxy, log: &KafkaLog, feed: &KafkaFeed, round: usize
     }
     assert!(answers > 0, "round {round}: it is never answered again");
     let sent = log.publish(vec![Record::Dispatch(Lane::Fast, dispatch())]).await;
-    let sent = sent.expect("a publish goes out").remove(0);
+    let sent = sent.expect("the record is published").remove(0);
     let waiting = async {
         while !feed.next(1).await.is_ok_and(|records| records.iter().any(|record| record.position == sent)) {}
     };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "round {round}: the member never gets {sent:?}");
+    assert!(tokio::time::timeout(TIMEOUT, waiting).await.is_ok(), "round {round}: the member never gets {sent:?}");
     sent
 }

@@ -1,6 +1,6 @@
 //! A process that is frozen while its connections are cut, as Lambda does between invocations.
 //!
-//! The test runs itself in a second process, which publishes when told to, through a proxy that cuts what it carries.
+//! The test runs itself in a second process, which publishes on command, through a proxy that cuts what it carries.
 //! Kafka's second listener (`localstack/services`) sends its clients to that proxy.
 
 use std::sync::{Arc, LazyLock};

@@ -35,7 +35,7 @@ fn of_size(bytes: usize) -> impl Fn(usize) -> Record {
     }
 }
 
-/// Checks that each record stands where the publish says, behind the one of its key before.
+/// Checks that each record has the position that the publish returned, after the record of its key before it.
 async fn check(kafka: &Kafka, records: &[Record], positions: &[Position]) {
     assert_eq!(records.len(), positions.len());
     let mut last = BTreeMap::new();

@@ -11,7 +11,7 @@ use delivery::ports::time::Clock;
 use log_kafka::{IamTokens, TokenSource};
 use testkit::contract::run;
 
-/// The identity of nobody, until so long from now.
+/// An invented identity whose credentials end after this time.
 fn identity(lives: Duration) -> SharedCredentialsProvider {
     let ends = UNIX_EPOCH + Duration::from_millis(SystemClock.now().as_ms()) + lives;
     SharedCredentialsProvider::new(Credentials::new("AKIDEXAMPLE", "secret", None, Some(ends), "test"))

@@ -1,4 +1,4 @@
-//! A member that is told, while it asks where to begin, that another broker coordinates its group.
+//! A member whose request for the offset to begin with is answered with "another broker coordinates the group".
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::freeze::{PROXY, through_proxy};
 use super::{fresh_config, fresh_specs};
 
 /// How long a member may take to notice, and to be replaced.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// P13: a broker that has just started does not know its groups yet.
 #[test]
@@ -39,7 +39,7 @@ fn p13_a_member_that_was_sent_to_another_coordinator_reads_on() {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, reading).await.expect("the record comes");
+        tokio::time::timeout(TIMEOUT, reading).await.expect("the record comes");
         assert!(proxy.has_misdirected());
     });
 }

@@ -35,7 +35,7 @@ fn iam() -> Auth {
     Auth::Tokens(Arc::new(IamTokens::of_process(None, Arc::new(SystemClock))))
 }
 
-/// AWS on this machine, by an identity of nobody.
+/// A fake AWS on this machine, with an invented identity.
 fn aws(server: &FakeReceiver) -> SdkConfig {
     let identity = Credentials::new("AKIDEXAMPLE", "secret", None, None, "test");
     SdkConfig::builder()
@@ -50,13 +50,13 @@ fn aws(server: &FakeReceiver) -> SdkConfig {
 async fn ask(reply: Reply, security: &Security) -> Result<Vec<String>, Fault> {
     let server = FakeReceiver::start().await;
     server.script(PATH, std::iter::repeat_n(reply, 3));
-    let told = MskCluster::parse(ARN).expect("an ARN").brokers_by(&aws(&server), security).await;
+    let brokers = MskCluster::parse(ARN).expect("an ARN").brokers_by(&aws(&server), security).await;
     let asked = server.requests();
     let first = asked.first().expect("it is asked");
     assert_eq!((first.method.as_str(), first.path()), ("GET", PATH));
     let signature = first.header("authorization").expect("it is signed");
     assert!(signature.contains("/eu-west-1/kafka/aws4_request"), "in the cluster's region: {signature}");
-    told
+    brokers
 }
 
 fn refusal(status: u16, code: &str) -> Reply {

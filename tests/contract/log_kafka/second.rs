@@ -13,7 +13,7 @@ use log_kafka::{KafkaFeed, KafkaLog};
 use testkit::generate::dispatch;
 
 /// Longer than any answer of the second process takes.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The second process.
 pub(super) struct Second {
@@ -48,7 +48,7 @@ impl Second {
     }
 
     pub(super) fn answer(&self) -> String {
-        self.answers.recv_timeout(PATIENCE).expect("it answers")
+        self.answers.recv_timeout(TIMEOUT).expect("it answers")
     }
 
     pub(super) fn signal(&self, name: &str) {

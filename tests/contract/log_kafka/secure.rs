@@ -16,15 +16,15 @@ use testkit::generate::dispatch;
 
 use super::{brokers, fresh_config, fresh_specs};
 
-/// A refusal is told when the question has no time left.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A refusal is reported when the timeout of the request has passed, so it is short.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the broker says of itself.
 pub(super) async fn setting(name: &str) -> String {
     let mut client = ClientConfig::new();
     client.set("bootstrap.servers", brokers().join(","));
     let admin: AdminClient<DefaultClientContext> = client.create().expect("an admin client");
-    let broker = admin.inner().fetch_metadata(Some(""), PATIENCE).expect("Kafka answers");
+    let broker = admin.inner().fetch_metadata(Some(""), TIMEOUT).expect("Kafka answers");
     let broker = ResourceSpecifier::Broker(broker.brokers()[0].id());
     let described = admin.describe_configs([&broker], &AdminOptions::new()).await.expect("Kafka answers");
     let settings = described.into_iter().next().expect("one broker").expect("it may be read");
@@ -40,13 +40,13 @@ pub(super) async fn listener(name: &str) -> String {
     found.unwrap_or_else(|| panic!("this Kafka has no listener {name}: start it with localstack/services up"))
 }
 
-/// A system of its own behind the broker's listener with TLS.
+/// Topics and groups of its own, over the broker's listener with TLS.
 async fn secure(password: &str) -> KafkaConfig {
     let address = listener("SECURE").await;
     let scram = Scram { username: "howk".to_owned(), password: Secret::new(password) };
     let ca_file = Some(setting("ssl.truststore.location").await);
     let security = Security { auth: Auth::Scram(scram), tls: true, ca_file };
-    KafkaConfig { brokers: vec![address], security, request_timeout: PATIENCE, ..fresh_config() }
+    KafkaConfig { brokers: vec![address], security, request_timeout: TIMEOUT, ..fresh_config() }
 }
 
 async fn refusal(config: KafkaConfig) -> Fault {
@@ -78,9 +78,9 @@ fn every_client_signs_in_over_tls() {
 fn a_wrong_password_is_told_and_not_shown() {
     run(async {
         let fault = refusal(secure("hunter2").await).await;
-        let told = format!("{fault}: {fault:?}");
-        assert_eq!(fault.kind, FaultKind::Permanent, "{told}");
-        assert!(told.contains("uthentication") && !told.contains("hunter2"), "{told}");
+        let text = format!("{fault}: {fault:?}");
+        assert_eq!(fault.kind, FaultKind::Permanent, "{text}");
+        assert!(text.contains("uthentication") && !text.contains("hunter2"), "{text}");
     });
 }
 
@@ -90,8 +90,8 @@ fn an_authority_that_the_system_does_not_know_is_not_trusted() {
         let config = secure("sesame").await;
         let security = Security { ca_file: None, ..config.security };
         let fault = refusal(KafkaConfig { security, ..config }).await;
-        let told = format!("{fault}: {fault:?}");
-        assert_eq!(fault.kind, FaultKind::Permanent, "{told}");
-        assert!(told.contains("certificate"), "{told}");
+        let text = format!("{fault}: {fault:?}");
+        assert_eq!(fault.kind, FaultKind::Permanent, "{text}");
+        assert!(text.contains("certificate"), "{text}");
     });
 }

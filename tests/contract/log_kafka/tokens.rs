@@ -24,8 +24,8 @@ use super::secure::{listener, setting};
 use super::{fresh_config, fresh_specs};
 
 const PREFIX: &str = "TOKENS_PREFIX";
-/// A refusal is told when the question has no time left.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A refusal is reported when the timeout of the request has passed, so it is short.
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// How long credentials live.
 const LIFE: Duration = Duration::from_secs(2);
 
@@ -33,7 +33,7 @@ const LIFE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct Brief {
     secret: &'static str,
-    /// How long they live, as Kafka is told and as the client is.
+    /// How long the credentials are valid: by what they say to Kafka, and by what they say to the client.
     lives: (Duration, Duration),
 }
 
@@ -52,18 +52,24 @@ impl ProvideCredentials for Brief {
         Self: 'a,
     {
         let now = SystemClock.now();
-        let (told, known) = (now.plus(self.lives.0), now.plus(self.lives.1));
-        let ends = UNIX_EPOCH + Duration::from_millis(known.as_ms());
-        Provided::ready(Ok(Credentials::new("howk", self.secret, Some(told.as_ms().to_string()), Some(ends), "test")))
+        let (for_kafka, for_client) = (now.plus(self.lives.0), now.plus(self.lives.1));
+        let ends = UNIX_EPOCH + Duration::from_millis(for_client.as_ms());
+        Provided::ready(Ok(Credentials::new(
+            "howk",
+            self.secret,
+            Some(for_kafka.as_ms().to_string()),
+            Some(ends),
+            "test",
+        )))
     }
 }
 
-/// The same system behind the broker's listener with tokens.
+/// The same topics and groups, over the broker's listener with tokens.
 async fn by_token(identity: Brief, config: &KafkaConfig) -> KafkaConfig {
     let ca_file = Some(setting("ssl.truststore.location").await);
     let security = Security { auth: identity.tokens(), tls: true, ca_file };
     let brokers = vec![listener("TOKEN").await];
-    KafkaConfig { brokers, security, request_timeout: PATIENCE, ..config.clone() }
+    KafkaConfig { brokers, security, request_timeout: TIMEOUT, ..config.clone() }
 }
 
 /// Waits until what is given out now has ended, and some.
@@ -109,10 +115,10 @@ fn every_client_outlives_the_token_that_it_signed_in_with() {
 async fn refusal(identity: Brief) -> String {
     let config = by_token(identity, &fresh_config()).await;
     let fault: Fault = KafkaLog::connect(config, Arc::new(SystemClock)).await.expect_err("it is refused");
-    let told = format!("{fault}: {fault:?}");
-    assert_eq!(fault.kind, FaultKind::Permanent, "{told}");
-    assert!(!told.contains("hunter2") && !told.contains("sesame"), "{told}");
-    told
+    let text = format!("{fault}: {fault:?}");
+    assert_eq!(fault.kind, FaultKind::Permanent, "{text}");
+    assert!(!text.contains("hunter2") && !text.contains("sesame"), "{text}");
+    text
 }
 
 #[test]
@@ -120,7 +126,7 @@ fn why_a_token_is_refused_is_told() {
     run(async {
         let wrong = refusal(Brief { secret: "hunter2", ..Brief::OURS }).await;
         assert!(wrong.contains("the token is not signed by who may sign in"), "Kafka's words: {wrong}");
-        // Whose clock is behind.
+        // A client whose clock is late.
         let ended = refusal(Brief { lives: (Duration::ZERO, LIFE), ..Brief::OURS }).await;
         assert!(ended.contains("the token has expired"), "Kafka's words: {ended}");
         let known = refusal(Brief { lives: (Duration::ZERO, Duration::ZERO), ..Brief::OURS }).await;

@@ -38,7 +38,7 @@ const SERVERLESS_BY_A_ROLE: &str = "howk-cache/?Action=connect&User=howk-user&Re
     X-Amz-Security-Token=IQoJb3JpZ2luX2VjEXAMPLE%2F%2F%2Btoken%3D%3D&\
     X-Amz-Signature=ea83e8720d79b72d57531afa53117290d2b117136c372df9332db1f478c653b8";
 
-/// The identity of nobody: of a user, or, with a session, of a role, whose credentials end.
+/// An invented identity: of a user, or, with a session, of a role, whose credentials end.
 fn identity(session: Option<&str>, ends: Option<Timestamp>) -> (String, SharedCredentialsProvider) {
     let ends = ends.map(|at| std::time::UNIX_EPOCH + Duration::from_millis(at.as_ms()));
     let secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
@@ -106,8 +106,8 @@ fn a_token_serves_while_it_and_its_credentials_are_young() {
 fn a_connection_is_logged_in_anew_in_time() {
     run(async {
         let clock = Arc::new(ManualClock::new(NOON));
-        let told: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-        let logins = IamLogins::of_provider(group(), "howk-user".to_owned(), told, identity(None, None));
+        let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
+        let logins = IamLogins::of_provider(group(), "howk-user".to_owned(), shared, identity(None, None));
         let mut logins = logins.logins();
         logins.next().await.expect("the first comes at once").expect("it is signed");
         let until_it_waits = async {
@@ -135,8 +135,8 @@ fn redis_is_logged_in_to_and_the_next_connection_has_the_next_token() {
     run(async {
         let user = format!("howk-test-{}-{}", std::process::id(), fresh_number());
         let clock = Arc::new(ManualClock::new(NOON));
-        let told: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-        let logins = IamLogins::of_provider(serverless(), user.clone(), told, identity(None, None));
+        let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
+        let logins = IamLogins::of_provider(serverless(), user.clone(), shared, identity(None, None));
         let token = async || {
             let login = logins.logins().next().await.expect("there is always a next");
             let (_, token): (String, Secret) = login.expect("it is signed");

@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use super::traffic::{open, settled};
 use super::{Instance, addr};
 
-/// A user of the test's own, so that its connections can be told from others'.
+/// A user of the test's own, so that its connections are distinct from those of other tests.
 pub(super) async fn user() -> (String, Login) {
     let name = format!("howk-test-{}-{}", std::process::id(), fresh_number());
     let mut admin = super::admin().await;
@@ -35,9 +35,9 @@ async fn drop_user(instance: &Instance, name: &str) {
     let _: u64 = instance.ask(&["ACL", "DELUSER", name]).await;
 }
 
-/// NOSCRIPT is answered with the script itself, and nobody notices.
+/// After NOSCRIPT the script itself is sent, and the caller does not notice.
 #[test]
-fn forgotten_scripts_are_told_again() {
+fn forgotten_scripts_are_sent_again() {
     run(async {
         let instance = Instance::new(Login::None).await;
         for _ in 0..5 {
@@ -78,7 +78,7 @@ async fn survives_dead_connections(topology: Topology) {
     drop_user(&instance, &name).await;
 }
 
-/// A connection that dies between two commands is replaced, and what it lost is sent once more.
+/// A connection that dies between two commands is replaced, and its commands are sent once more.
 #[test]
 fn dead_connections_of_a_cluster_are_replaced() {
     run(survives_dead_connections(Topology::Cluster));
@@ -101,7 +101,11 @@ fn a_flush_in_the_middle_leaves_defaults() {
         for key in instance.keys().await {
             let _: u64 = instance.ask(&["DEL", &format!("{}{key}", instance.prefix)]).await;
         }
-        instance.store.apply(settled(&first, &facts, Phase::Waiting)).await.expect("who still works is believed");
+        instance
+            .store
+            .apply(settled(&first, &facts, Phase::Waiting))
+            .await
+            .expect("a holder from before the loss may settle");
         let known = instance.store.statuses(from_ref(&first.webhook.id)).await.expect("it answers");
         assert_eq!(known[0].as_ref().map(|status| status.phase), Some(Phase::Waiting));
         assert_eq!(instance.store.next_due().await.expect("it answers"), None);
@@ -111,9 +115,9 @@ fn a_flush_in_the_middle_leaves_defaults() {
     });
 }
 
-/// Values of another shape are as good as lost.
+/// Values of another shape count as lost.
 #[test]
-fn unreadable_values_are_as_good_as_lost() {
+fn unreadable_values_count_as_lost() {
     run(async {
         let instance = Instance::new(Login::None).await;
         let first = dispatch();
@@ -135,7 +139,7 @@ fn unreadable_values_are_as_good_as_lost() {
 #[test]
 fn refusals_and_outages_are_told_apart() {
     run(async {
-        let login = Login::Password { user: Some("nobody".to_owned()), password: Secret::new("hunter2") };
+        let login = Login::Password { user: Some("unknown".to_owned()), password: Secret::new("hunter2") };
         for topology in [Topology::Cluster, Topology::Single] {
             let config =
                 RedisConfig { nodes: vec![addr()], topology, login: login.clone(), ..RedisConfig::default() };
@@ -143,7 +147,7 @@ fn refusals_and_outages_are_told_apart() {
             assert_eq!(fault.kind, FaultKind::Permanent, "{topology:?}: {fault:?}");
             assert!(!format!("{fault:?}").contains("hunter2"), "SE-1: {fault:?}");
             let config = RedisConfig { nodes: vec!["127.0.0.1:9".to_owned()], topology, ..RedisConfig::default() };
-            let fault = RedisStore::connect(config).await.expect_err("nobody is there");
+            let fault = RedisStore::connect(config).await.expect_err("no server listens");
             assert_eq!(fault.kind, FaultKind::Transient, "{topology:?}: {fault:?}");
         }
     });
@@ -161,7 +165,7 @@ fn a_store_is_connected_by_the_first_command_that_finds_redis() {
             let nodes = vec![here.to_string()];
             let store = RedisStore::new(&RedisConfig { nodes, topology, prefix, ..RedisConfig::default() });
             let (store, first) = (store.expect("nothing is wrong with it"), dispatch());
-            let fault = store.statuses(from_ref(&first.webhook.id)).await.expect_err("nobody is there");
+            let fault = store.statuses(from_ref(&first.webhook.id)).await.expect_err("no server listens");
             assert_eq!(fault.kind, FaultKind::Transient, "{topology:?}: {fault:?}");
             let _redis = forward(TcpListener::bind(here).await.expect("the port is free"));
             let facts = store.acquire(open(&first)).await;
@@ -172,7 +176,7 @@ fn a_store_is_connected_by_the_first_command_that_finds_redis() {
     });
 }
 
-/// What is wrong without any Redis is told without any.
+/// A mistake that is visible without Redis is reported without Redis.
 #[test]
 fn a_wrong_configuration_makes_no_store() {
     let authorities = Some(b"-----BEGIN CERTIFICATE-----\nnot one\n-----END CERTIFICATE-----".to_vec());
@@ -205,7 +209,7 @@ fn forward(listener: TcpListener) -> JoinSet<()> {
     forwarding
 }
 
-/// Logs in as one user, and has nothing more to say.
+/// Logs in as one user, and never again.
 struct One(String);
 
 impl LoginSource for One {
@@ -226,7 +230,7 @@ fn a_source_of_logins_is_asked() {
                 let facts = instance.store.acquire(open(&dispatch())).await;
                 assert!(matches!(facts.claim, ClaimFact::Taken { .. }), "{facts:?}");
                 let killed: u64 = instance.ask(&["CLIENT", "KILL", "USER", &name]).await;
-                assert!(killed > 0, "the store logs in as the user that it was told");
+                assert!(killed > 0, "the store logs in as the user of the source");
             }
         }
         let mut admin = super::admin().await;
@@ -234,7 +238,7 @@ fn a_source_of_logins_is_asked() {
     });
 }
 
-/// Section 6, "when Redis fails": what *open* cannot ask is unknown, what *close* cannot write is a fault, and both say so
+/// Section 6, "when Redis fails": what *acquire* cannot read is unknown, what *apply* cannot write is a fault, and both return
 /// in time.
 #[test]
 fn what_the_store_cannot_say_is_unknown() {

@@ -48,35 +48,35 @@ impl<'a> Move<'a> {
         true
     }
 
-    /// The new owner knows first, as it should.
+    /// The new node learns of the move first, as it should.
     async fn end(self) {
         while self.step().await {}
-        self.tell(self.to).await;
-        self.tell(self.from).await;
+        self.assign(self.to).await;
+        self.assign(self.from).await;
     }
 
-    /// The old owner knows first: for a while each node says that the other one owns the slot.
+    /// The old node learns of the move first: for a while each node redirects to the other one.
     async fn end_divided(self) {
         while self.step().await {}
-        let told = async || self.from.refused("MOVED").await + self.to.refused("MOVED").await;
-        let before = told().await;
-        self.tell(self.from).await;
-        until("they send away", async || told().await >= before + ANSWERS).await;
-        self.tell(self.to).await;
+        let refused = async || self.from.refused("MOVED").await + self.to.refused("MOVED").await;
+        let before = refused().await;
+        self.assign(self.from).await;
+        until("both nodes redirect", async || refused().await >= before + ANSWERS).await;
+        self.assign(self.to).await;
     }
 
-    async fn tell(&self, server: &Server) {
+    async fn assign(&self, server: &Server) {
         let target: String = self.to.ask(&["CLUSTER", "MYID"]).await;
         let () = server.ask(&["CLUSTER", "SETSLOT", &self.slot, "NODE", &target]).await;
     }
 }
 
-/// Waits until the nodes have told every delivery often enough from now on to try again.
+/// Waits until the nodes have answered every delivery with TRYAGAIN often enough from now on.
 async fn are_told_to_try_again(pair: &Pair) {
     let [first, second] = &pair.0;
-    let told = async || first.refused("TRYAGAIN").await + second.refused("TRYAGAIN").await;
-    let before = told().await;
-    until("they try again", async || told().await >= before + u64::from(AT_ONCE) * ANSWERS).await;
+    let refused = async || first.refused("TRYAGAIN").await + second.refused("TRYAGAIN").await;
+    let before = refused().await;
+    until("they try again", async || refused().await >= before + u64::from(AT_ONCE) * ANSWERS).await;
 }
 
 /// Waits until so much more is done.
@@ -175,7 +175,7 @@ async fn fails(store: &RedisStore, target: &Endpoint, is_over: &AtomicBool) -> u
 }
 
 /// Leases and reports of one endpoint. Its scripts have several keys, of which some never are: while the slot moves they are
-/// told to try again, however long that takes.
+/// answered with TRYAGAIN, however long that takes.
 #[test]
 fn an_endpoint_is_counted_while_its_slot_moves() {
     run(async {

@@ -76,7 +76,7 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Asks over a connection of its own: whoever asks may live on another runtime than the last.
+    /// Sends a command over a new connection: the caller may live on another runtime than the caller before.
     pub(super) async fn ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
         let (name, args) = words.split_first().expect("a command");
         let mut connection = self.connected().await.expect("the server is there");
@@ -85,15 +85,15 @@ impl Server {
 
     /// Errors that the server has answered with, of this kind.
     pub(super) async fn refused(&self, kind: &str) -> u64 {
-        let told: String = self.ask(&["INFO", "errorstats"]).await;
-        let counts: BTreeMap<_, _> = told.lines().filter_map(|line| line.trim().split_once(":count=")).collect();
+        let text: String = self.ask(&["INFO", "errorstats"]).await;
+        let counts: BTreeMap<_, _> = text.lines().filter_map(|line| line.trim().split_once(":count=")).collect();
         counts.get(format!("errorstat_{kind}").as_str()).map_or(0, |count| count.parse().expect("a number"))
     }
 
     /// Connections that it has accepted so far, this one included.
     pub(super) async fn connections(&self) -> u64 {
-        let told: String = self.ask(&["INFO", "stats"]).await;
-        let count = told.lines().find_map(|line| line.trim().strip_prefix("total_connections_received:"));
+        let text: String = self.ask(&["INFO", "stats"]).await;
+        let count = text.lines().find_map(|line| line.trim().strip_prefix("total_connections_received:"));
         count.expect("it counts them").parse().expect("a number")
     }
 
@@ -160,8 +160,8 @@ impl Pair {
 
 impl Server {
     async fn knows_all(&self) -> bool {
-        let told: String = self.ask(&["CLUSTER", "INFO"]).await;
-        let says = |line: &str| told.lines().any(|told| told.trim() == line);
+        let text: String = self.ask(&["CLUSTER", "INFO"]).await;
+        let says = |line: &str| text.lines().any(|found| found.trim() == line);
         says("cluster_state:ok") && says("cluster_slots_ok:16384") && says("cluster_known_nodes:2")
     }
 }

@@ -13,11 +13,11 @@ use super::losses::user;
 use super::traffic::{open, settled};
 use super::{addr, admin};
 
-/// What Redis says of itself.
+/// A setting of Redis.
 async fn setting(name: &str) -> String {
     let mut cmd = redis::cmd("CONFIG");
-    let told: Vec<String> = cmd.arg("GET").arg(name).query_async(&mut admin().await).await.expect("Redis answers");
-    let value = told.into_iter().nth(1).filter(|value| !value.is_empty() && value != "0");
+    let reply: Vec<String> = cmd.arg("GET").arg(name).query_async(&mut admin().await).await.expect("Redis answers");
+    let value = reply.into_iter().nth(1).filter(|value| !value.is_empty() && value != "0");
     value.expect("this Redis has TLS: start it with localstack/services up")
 }
 
@@ -66,10 +66,10 @@ fn a_user_logs_in_over_tls() {
 }
 
 #[test]
-fn who_is_refused_over_tls_is_told_why() {
+fn a_refusal_over_tls_has_its_reason() {
     run(async {
         for topology in [Topology::Cluster, Topology::Single] {
-            let wrong = Login::Password { user: Some("nobody".to_owned()), password: Secret::new("hunter2") };
+            let wrong = Login::Password { user: Some("unknown".to_owned()), password: Secret::new("hunter2") };
             let fault = RedisStore::connect(secure(topology, wrong).await).await.expect_err("the password is wrong");
             assert_eq!(fault.kind, FaultKind::Permanent, "{topology:?}: {fault:?}");
             assert!(!format!("{fault:?}").contains("hunter2"), "SE-1: {fault:?}");
@@ -82,7 +82,7 @@ fn an_authority_that_the_system_does_not_know_is_not_trusted() {
     run(async {
         for topology in [Topology::Cluster, Topology::Single] {
             let config = RedisConfig { tls: Some(Tls::default()), ..secure(topology, Login::None).await };
-            let fault = RedisStore::connect(config).await.expect_err("nobody vouches for it");
+            let fault = RedisStore::connect(config).await.expect_err("no trusted authority signed its certificate");
             assert_eq!(fault.kind, FaultKind::Permanent, "{topology:?}: {fault:?}");
             assert!(format!("{fault:?}").contains("UnknownIssuer"), "{topology:?}: {fault:?}");
         }

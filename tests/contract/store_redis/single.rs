@@ -21,11 +21,11 @@ async fn store() -> Store {
 
 testkit::contract_tests!(store, store);
 
-/// Else the suite above would prove nothing that the others do not.
+/// Otherwise the suite above would prove no more than the others.
 #[test]
 fn the_server_has_no_cluster_mode() {
     run(async {
-        let told: String = server().await.ask(&["INFO", "cluster"]).await;
-        assert!(told.contains("cluster_enabled:0"), "{told}");
+        let text: String = server().await.ask(&["INFO", "cluster"]).await;
+        assert!(text.contains("cluster_enabled:0"), "{text}");
     });
 }

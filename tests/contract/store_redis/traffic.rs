@@ -1,4 +1,4 @@
-//! What goes over the connection, and which keys it leaves.
+//! The round trips and commands of the store, and the keys that they leave.
 
 use std::time::Duration;
 
@@ -82,12 +82,12 @@ fn an_attempt_is_two_round_trips_and_leaves_the_webhook_alone() {
         let (before, known) = (instance.store.traffic(), instance.keys().await);
         let first = dispatch();
         let facts = instance.store.acquire(open(&first)).await;
-        let told = instance.store.apply(settled(&first, &facts, Phase::Delivered)).await.expect("written");
-        assert_eq!(told, None, "nothing is known of the endpoint");
+        let state = instance.store.apply(settled(&first, &facts, Phase::Delivered)).await.expect("written");
+        assert_eq!(state, None, "nothing is known of the endpoint");
         assert_eq!(
             since(before, instance.store.traffic()),
             (2, 7),
-            "trips, and scripts for three slots each time, and the mark"
+            "round trips, and scripts for three slots each time, and the epoch"
         );
         let new: Vec<_> = instance.keys().await.into_iter().filter(|key| !known.contains(key)).collect();
         assert_eq!(new, [format!("{{wh:{}}}", first.webhook.id)]);
@@ -105,10 +105,10 @@ fn a_failed_attempt_is_two_round_trips() {
         let facts = instance.store.acquire(open(&first)).await;
         let mut writes = settled(&first, &facts, Phase::Waiting);
         writes.push(Write::Schedule(waiting(&numbered(&first, 2), at(10_000))));
-        let told = instance.store.apply(writes).await.expect("written").expect("a failure is known of");
-        assert_eq!(told.buckets.len(), 1);
-        let (trips, commands) = since(before, instance.store.traffic());
-        assert_eq!(trips, 2);
+        let state = instance.store.apply(writes).await.expect("written").expect("a failure is known of");
+        assert_eq!(state.buckets.len(), 1);
+        let (round_trips, commands) = since(before, instance.store.traffic());
+        assert_eq!(round_trips, 2);
         assert!((8..=9).contains(&commands), "{commands}: one more when Redis does not know the script yet");
     });
 }
@@ -130,16 +130,16 @@ fn five_hundred_answers_of_one_endpoint_are_no_conflict() {
     });
 }
 
-/// A large rebuild: what shares a slot shares scripts, and everything goes out together.
+/// A large rebuild: what shares a slot shares scripts, and everything is sent together.
 #[test]
-fn a_close_of_thousands_is_one_trip() {
+fn an_apply_of_thousands_is_one_round_trip() {
     run(async {
         let instance = Instance::new(Login::None).await;
         let (target, before) = (endpoint(), instance.store.traffic());
         let all: Vec<_> = (0..4000).map(|n| waiting(&dispatch_to(&target), at(n))).collect();
         instance.store.apply(all.into_iter().map(Write::Schedule).collect()).await.expect("written");
-        let (trips, commands) = since(before, instance.store.traffic());
-        assert_eq!(trips, 1);
+        let (round_trips, commands) = since(before, instance.store.traffic());
+        assert_eq!(round_trips, 1);
         assert!(commands < 200, "{commands} scripts for 4000 entries");
         assert_eq!(instance.store.depth(at(5000)).await.expect("it answers").waiting, 4000);
     });
@@ -178,8 +178,8 @@ async fn full_life(instance: &Instance, first: &Dispatch) {
     };
     store.add(Hour(at(0).as_secs() / 3600), &hourly).await.expect("counted");
     let (fence, _) = store.lock(&ClaimHolder("r".to_owned()), at(0), at(10)).await.expect("asked").expect("free");
-    let mark = Epoch { number: 1, completed_at: at(1), replayed: 3, statuses_pending: false };
-    assert!(store.complete(fence, &mark).await.expect("completed"));
+    let epoch = Epoch { number: 1, completed_at: at(1), replayed: 3, statuses_pending: false };
+    assert!(store.complete(fence, &epoch).await.expect("completed"));
     // Another that is under way.
     store.acquire(open(&dispatch_to(target))).await;
 }
@@ -241,7 +241,7 @@ fn only_what_waits_has_no_time_to_live() {
     });
 }
 
-/// RT-1: while a cooldown is closed nothing reports, so the key must outlive it by itself, whoever wrote last.
+/// RT-1: while a cooldown holds nothing is reported, so the key must outlive it by itself, whichever write came last.
 #[test]
 fn a_cooldown_is_kept_until_its_window_ends() {
     run(async {
@@ -255,23 +255,23 @@ fn a_cooldown_is_kept_until_its_window_ends() {
             let ttl: u64 = instance.ask(&["PTTL", &key]).await;
             assert!(ttl > least && ttl <= least + day_ms, "{ttl} ms after {by}");
         };
-        let close = async |write: Write| instance.store.apply(vec![write]).await.expect("written");
-        let told = EndpointReport { cooldown: Some(cooldown), ..report(target, FAILURE) };
-        let state = close(Write::Report(told)).await.expect("a state");
+        let apply = async |write: Write| instance.store.apply(vec![write]).await.expect("written");
+        let cooling = EndpointReport { cooldown: Some(cooldown), ..report(target, FAILURE) };
+        let state = apply(Write::Report(cooling)).await.expect("a state");
         kept("a cooldown", 2 * day_ms).await;
-        close(Write::Report(report(target, FAILURE))).await;
+        apply(Write::Report(report(target, FAILURE))).await;
         kept("another report", 2 * day_ms).await;
         for (n, setting) in [EndpointSetting::Paused, EndpointSetting::Active].into_iter().enumerate() {
-            close(Write::Decide(decision(&first, setting, at(u64::try_from(n).expect("small"))))).await;
+            apply(Write::Decide(decision(&first, setting, at(u64::try_from(n).expect("small"))))).await;
         }
         kept("a decision", 2 * day_ms).await;
-        close(Write::Hold(held(&first, at(2)))).await;
+        apply(Write::Hold(held(&first, at(2)))).await;
         let webhook = &first.webhook;
         let (hash, config) = (target.hash().clone(), webhook.config_id.clone());
-        close(Write::Unhold(hash, config, webhook.id.clone(), 9)).await;
+        apply(Write::Unhold(hash, config, webhook.id.clone(), 9)).await;
         kept("what was held", 2 * day_ms).await;
         for (cooldown, least) in [(Some(cooldown), 2 * day_ms), (None, 0)] {
-            let version = close(Write::Report(report(target, FAILURE))).await.expect("a state").version;
+            let version = apply(Write::Report(report(target, FAILURE))).await.expect("a state").version;
             let transition = Transition { endpoint: target.clone(), version, circuit: state.circuit, cooldown };
             instance.store.change(&transition).await.expect("changed");
             kept("a change", least).await;
@@ -279,7 +279,7 @@ fn a_cooldown_is_kept_until_its_window_ends() {
     });
 }
 
-/// A held webhook stays known however long its owner takes, and an index of dead letters does not grow for ever.
+/// The status of a held webhook stays however long it is held, and an index of dead letters does not grow for ever.
 #[test]
 fn what_is_kept_follows_from_what_waits() {
     run(async {
@@ -301,9 +301,9 @@ fn what_is_kept_follows_from_what_waits() {
     });
 }
 
-/// The listing mends itself: an endpoint whose state was lost is not shown, and is shown when it is in trouble again.
+/// The listing corrects itself: an endpoint whose state was lost is not listed, and is listed when it is unhealthy again.
 #[test]
-fn the_listing_of_trouble_shows_what_is_true() {
+fn the_listing_has_exactly_the_unhealthy_endpoints() {
     run(async {
         let instance = Instance::new(Login::None).await;
         let target = endpoint();

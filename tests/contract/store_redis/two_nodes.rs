@@ -29,9 +29,9 @@ async fn store() -> Store {
 
 testkit::contract_tests!(store, store);
 
-/// What one close writes goes to both nodes, and one read comes from both.
+/// The writes of one apply go to both nodes, and one read comes from both.
 #[test]
-fn a_close_is_spread_over_both_nodes() {
+fn an_apply_is_spread_over_both_nodes() {
     run(async {
         let [first, second] = &pair().await.0;
         let (store, prefix) = first.store(Topology::Cluster);

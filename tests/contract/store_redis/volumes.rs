@@ -77,7 +77,7 @@ fn large_webhooks_are_leased_a_few_at_a_time_however_small_they_are_packed() {
     });
 }
 
-/// So is what is handed out of a held list.
+/// The same holds for held webhooks.
 #[test]
 fn large_held_webhooks_are_handed_out_a_few_at_a_time() {
     run(async {

@@ -15,7 +15,7 @@ use super::scene::Scene;
 
 /// How long a request may take on a machine that is busy.
 const PATIENT: &str = "10s";
-/// What is published while nobody works.
+/// What is published while no server runs.
 const WHILE_DOWN: u64 = 20;
 
 fn published(scene: &Scene, number: u64) -> (Record, Accepted) {
@@ -40,7 +40,7 @@ fn published(scene: &Scene, number: u64) -> (Record, Accepted) {
 }
 
 /// X4: a group that is new begins with the oldest record and commits. What was delivered before a restart is not sent
-/// again, even when the store was lost in between; what was accepted while nobody worked is not missed.
+/// again, even when the store was lost in between; what was accepted while no server ran is not missed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn x4_a_restart_sends_nothing_again_and_misses_nothing() {
     let mut scene = Scene::start(1, "x4").await;

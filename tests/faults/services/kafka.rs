@@ -14,7 +14,7 @@ use super::scene::{Scene, until};
 const COMPLAINTS_A_SECOND: usize = 60;
 
 /// How long a caller waits for the word that howk cannot accept: longer than howk waits for its broker.
-const CALLERS_PATIENCE: Duration = Duration::from_secs(45);
+const CALLERS_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// P10: the broker is killed while webhooks are being accepted. Each caller that got a 202 finds its webhook delivered;
 /// who got none repeats the call and does so too, once.
@@ -52,21 +52,25 @@ async fn p13_a_long_outage_of_the_broker_ends_without_a_restart() {
     let complaints = scene.complaints(0) - before;
     assert!(complaints <= COMPLAINTS_A_SECOND * usize::try_from(away).unwrap(), "{complaints} lines in {away} s");
     let body = r#"{"endpoint":"http://127.0.0.1:1/","payload":1}"#;
-    let refused = scene.stage.client.post(url).body(body).timeout(CALLERS_PATIENCE).send().await.unwrap();
+    let refused = scene.stage.client.post(url).body(body).timeout(CALLERS_TIMEOUT).send().await.unwrap();
     assert_eq!(refused.status(), 503);
     assert!(refused.headers().contains_key("retry-after"));
     scene.pair.start_again(Service::Kafka);
     until("the server is ready", async || scene.status_of(0, "/ready").await == Some(200.try_into().unwrap())).await;
     accepted.extend(scene.post("after", Planned::delivered(Behaviour::Takes), (200, 40)).await);
     scene.stage.settle(&accepted).await;
-    assert_eq!([scene.servers.process(0), scene.servers.process(1)], processes, "nobody restarted them");
+    assert_eq!(
+        [scene.servers.process(0), scene.servers.process(1)],
+        processes,
+        "both servers are the same processes"
+    );
 }
 
 /// P19: requests are answered while no result can be written, because the broker does not answer. They are settled when
 /// it does again, and none is made a second time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p19_what_was_delivered_while_no_result_could_be_written_is_not_sent_again() {
-    // Claims that outlast the outage by far: whoever is slow to notice that the broker is back takes nothing over.
+    // Claims that outlast the outage by far: a server that is slow to notice that the broker is back takes no claim over.
     let setup =
         Setup::quick(2, "p19.").with("HOWK_DELIVERY_FAST_TIMEOUT", "20s").with("HOWK_DELIVERY_TIMEOUT", "20s");
     let mut scene = Scene::with(setup).await;

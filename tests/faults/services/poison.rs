@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const STUCK_AFTER: Duration = Duration::from_secs(90);
 /// How much more memory a server may hold at the end of the poison than when it had just begun.
 const GROWTH_MAX: f64 = 1.5;
-/// How long a million dead letters may take to be read again, behind what webhooks wait for.
+/// How long a million dead letters may take to be read again, after everything that webhooks wait for.
 const REBUILT_WITHIN: Duration = Duration::from_mins(15);
 /// What a server logs at the end of a rebuild.
 const REBUILT: &str = "the hot state is rebuilt";
@@ -99,7 +99,7 @@ async fn rebuild(scene: &Scene) {
 /// P15: poison of every kind, some of it of 8 MiB, among good webhooks. The good ones are delivered, each poison record
 /// is a dead letter with a reason, and the servers' memory does not grow with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn p15_poison_ends_as_dead_letters_and_blocks_nobody() {
+async fn p15_poison_ends_as_dead_letters_and_blocks_no_webhook() {
     let (records, large) = (number("HOWK_POISON_RECORDS", 20_000), number("HOWK_POISON_LARGE", 20));
     let seed = number("HOWK_FAULT_SEED", u64::from(std::process::id()));
     say(&format!("HOWK_FAULT_SEED={seed} HOWK_POISON_RECORDS={records} HOWK_POISON_LARGE={large} repeats this run"));

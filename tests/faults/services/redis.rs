@@ -35,11 +35,11 @@ async fn p12_x6_a_store_that_does_not_answer_holds_work_up_and_loses_none() {
     scene.pair.signal(Service::Redis, Signal::Continue);
     ready(&scene, 200).await;
     scene.stage.settle(&accepted).await;
-    assert_eq!(scene.servers.process(0), process, "nobody restarted it");
+    assert_eq!(scene.servers.process(0), process, "the server is the same process");
 }
 
 /// P12, Y1: the store is emptied and replaced under load, again and again. Every time the lanes hold until it is
-/// rebuilt; nobody has to do anything.
+/// rebuilt; no operator has to do anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p12_y1_a_lost_store_heals_itself_under_load() {
     let mut scene = Scene::start(2, "p12b").await;

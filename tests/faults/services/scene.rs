@@ -15,7 +15,7 @@ use howk_tests::rig::servers::{Servers, Setup};
 use reqwest::StatusCode;
 
 /// How long a condition may take to come true.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a test works with. What comes first is ended first.
@@ -70,7 +70,7 @@ impl Scene {
 
 /// Waits until something is so.
 pub(crate) async fn until(what: &str, condition: impl AsyncFn() -> bool) {
-    until_within(PATIENCE, what, condition).await;
+    until_within(TIMEOUT, what, condition).await;
 }
 
 /// The same for what may take longer than usual.

@@ -19,7 +19,7 @@ const KEY: &str = "whsec_czNjcjN0TUFSSy1mb3Itc3RhbmRhcmQtd2ViaG9va3M=";
 /// The base64 part of [`KEY`].
 const BARE_KEY: &str = "czNjcjN0TUFSSy1mb3Itc3RhbmRhcmQtd2ViaG9va3M";
 const TENANT: &str = "marked";
-const PATIENCE: u32 = 300;
+const LOOKS_MAX: u32 = 300;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// What the receiver says of a request: everything that it was sent.
@@ -108,7 +108,7 @@ impl Caller {
     /// Asks until a webhook is in one of these states.
     #[expect(clippy::panic, reason = "a test that waits in vain fails")]
     async fn until(&mut self, id: &str, states: &[&str]) {
-        for _ in 0..PATIENCE {
+        for _ in 0..LOOKS_MAX {
             let answer = self.get(&format!("/webhooks/{id}/status")).await;
             if states.iter().any(|state| answer.get("state").is_some_and(|found| found == *state)) {
                 return;

@@ -72,7 +72,7 @@ pub fn balance(accepted: &[Accepted], books: Books<'_>) -> Balance {
     }
     let strangers = books.requests.keys().filter(|id| !ids.iter().any(|known| known.as_str() == *id)).count();
     if strangers > 0 {
-        balance.mistakes.push(format!("{strangers} webhooks were sent that nobody was told of"));
+        balance.mistakes.push(format!("{strangers} webhooks were sent whose acceptance no caller saw"));
     }
     balance
 }
@@ -154,7 +154,7 @@ impl Page<'_> {
         (most > self.one.planned.max_attempts).then(|| format!("attempt {most} was one too many"))
     }
 
-    /// Whoever lives on records every request, or as long as its invocation lasts.
+    /// A process that lives on records every request, a function for as long as its invocation lasts.
     fn unrecorded(self) -> Option<String> {
         let excused = |number: u32| match self.records {
             Timeout::Endless => self.orphaned(number),

@@ -34,13 +34,13 @@ pub enum Kind {
     Flush,
     /// Redis is killed; an empty one takes its place.
     ReplaceRedis,
-    /// Redis answers nobody for a while.
+    /// Redis answers no client for a while.
     PauseRedis,
     /// Kafka is stopped, and started again later.
     StopKafka,
     /// Kafka is killed, and started again at once.
     KillKafka,
-    /// Kafka answers nobody for a while.
+    /// Kafka answers no client for a while.
     PauseKafka,
     /// Records of the lanes come a second time.
     Duplicate,
@@ -116,7 +116,7 @@ fn lasts(kind: Kind, random: &SeededRandom, kafka_down: Duration) -> Duration {
     }
 }
 
-/// Whoever can be struck.
+/// The processes that can be struck.
 pub struct Targets {
     howk: Arc<dyn Installation>,
     pair: Pair,
@@ -129,7 +129,7 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Everything that can be struck, all of it well.
+    /// All processes that can be struck, all of them running.
     pub fn new(howk: Arc<dyn Installation>, pair: Pair, receiver: Arc<Receiver>, log: Arc<dyn Log>) -> Self {
         let processes = (0..howk.processes()).map(|_| Mutex::default()).collect();
         let (kafka, redis, endpoints) = Default::default();
@@ -225,7 +225,7 @@ impl Targets {
             }
             tokio::time::sleep(PAUSE).await;
         }
-        panic!("Kafka does not answer although nobody has stopped it");
+        panic!("Kafka does not answer although no fault has stopped it");
     }
 
     async fn try_to_duplicate(&self, target: u64) -> Result<(), delivery::Fault> {

@@ -21,11 +21,11 @@ pub trait Installation: Send + Sync {
     /// Starts a process that has ended.
     fn start(&self, process: usize);
 
-    /// Starts those again that ended although nobody did anything to them.
+    /// Starts the processes again that ended although no fault struck them.
     fn keep_up(&self);
 
     /// When the life of a process ended that calls itself so in its requests (`User-Agent`); `None` while it lives, and
-    /// when nobody can tell.
+    /// when that cannot be seen.
     fn ended_at(&self, sender: &str) -> Option<Timestamp>;
 
     /// How long a process tries to record a request.

@@ -86,7 +86,7 @@ impl Ledger {
             while offset < extent.end {
                 let page = self.log.read(topic, Position { partition: extent.partition, offset }, PAGE).await?;
                 count += page.records.len();
-                page.records.into_iter().for_each(|record| self.note(record));
+                page.records.into_iter().for_each(|record| self.add(record));
                 offset = page.next.max(offset + 1);
                 self.next.insert(place, offset);
             }
@@ -94,7 +94,7 @@ impl Ledger {
         Ok(count)
     }
 
-    fn note(&mut self, LogRecord { value, position }: LogRecord) {
+    fn add(&mut self, LogRecord { value, position }: LogRecord) {
         match value {
             Ok(Record::Result(result)) => {
                 let entry = self.entries.entry(result.status.id).or_default();

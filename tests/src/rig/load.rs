@@ -79,7 +79,7 @@ fn draw(random: &SeededRandom, number: usize, receiver: &Receiver) -> Planned {
     let endpoint = match behaviour {
         Behaviour::Takes => number % 200,
         Behaviour::Suffers => number % 5,
-        // A 410 disables its endpoint, and what else went there would wait for its owner.
+        // A 410 disables its endpoint, and other webhooks to it would be held until an operator enables it.
         Behaviour::Gone => number,
         Behaviour::Fails(_)
         | Behaviour::Broken
@@ -128,7 +128,7 @@ pub struct Load {
 
 impl Load {
     /// Posts everything, each batch again and again until it is accepted. What got no answer may have been accepted, so
-    /// it goes out with the same keys.
+    /// it is sent with the same keys.
     ///
     /// # Panics
     /// When an answer is not what the interface promises.

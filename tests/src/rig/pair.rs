@@ -270,6 +270,6 @@ pub fn number(name: &str, usual: u64) -> u64 {
 /// Says something while a long run goes on.
 pub fn say(text: &str) {
     use std::io::Write as _;
-    // Where nobody can read it, nobody misses it.
+    // Where it cannot be read, no check needs it.
     writeln!(std::io::stderr(), "faults: {text}").ok();
 }

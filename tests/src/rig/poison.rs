@@ -1,4 +1,4 @@
-//! Records that nobody can read, written straight to the lanes' topics.
+//! Records that cannot be decoded, written straight to the lanes' topics.
 
 use std::time::Duration;
 

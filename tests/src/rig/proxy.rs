@@ -12,7 +12,7 @@ use crate::rig::proxy::frames::{Question, Questions};
 
 mod frames;
 
-/// Carries connections to Kafka, until it is told to hold them or to cut them.
+/// Carries connections to Kafka, until a test has it hold them or cut them.
 ///
 /// Kafka's second listener (`localstack/services`) sends its clients here.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Proxy {
     orders: Arc<Orders>,
 }
 
-/// What every way is told.
+/// The state that all connections follow.
 #[derive(Debug, Default)]
 struct Orders {
     holds: AtomicBool,
@@ -44,7 +44,7 @@ impl Proxy {
     /// Carries from the second of these ports of this machine to the first. It goes on until the program ends.
     ///
     /// # Panics
-    /// When the one cannot be listened on, or nobody listens on the other.
+    /// When it cannot listen on the one address, or no server listens on the other.
     pub fn start((to, at): (u16, u16)) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", at)).unwrap();
         // Kafka has a second listener when localstack/services started it.
@@ -145,7 +145,7 @@ impl OneWay {
     fn changed(&self, frame: Vec<u8>) -> Vec<u8> {
         let question = match self.way {
             Way::Request => {
-                self.questions.lock().note(&frame);
+                self.questions.lock().record(&frame);
                 None
             }
             Way::Answer => self.questions.lock().answered(&frame),

@@ -42,7 +42,7 @@ pub enum Behaviour {
     Slow,
     /// 200 after so many milliseconds.
     TakesAfter(u32),
-    /// Nobody listens.
+    /// No process listens.
     Down,
     /// 503 while [`Receiver::suffer`] is on, else 200.
     Suffers,
@@ -113,7 +113,7 @@ impl Receiver {
         let router = Router::new().fallback(receive).with_state(Arc::clone(&seen));
         let mut server = JoinSet::new();
         server.spawn(async move { axum::serve(listener, router).await.unwrap() });
-        // Nobody listens on the lowest port, and it is given to nobody.
+        // No process listens on the lowest port, and the system assigns it to none.
         let closed = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
         Self { address, closed, seen, _server: server }
     }
@@ -132,7 +132,7 @@ impl Receiver {
     /// Every request so far.
     ///
     /// # Panics
-    /// Never: nobody makes 2^32 requests.
+    /// Never: a run makes far fewer than 2^32 requests.
     pub fn requests(&self) -> Requests {
         self.requests_of(|_| true)
     }
@@ -140,7 +140,7 @@ impl Receiver {
     /// Every request so far of certain visitors.
     ///
     /// # Panics
-    /// Never: nobody makes 2^32 requests.
+    /// Never: a run makes far fewer than 2^32 requests.
     pub fn requests_of(&self, is_wanted: impl Fn(&Visitor) -> bool) -> Requests {
         let count =
             |visitors: &Vec<Visitor>| u32::try_from(visitors.iter().filter(|one| is_wanted(one)).count()).unwrap();

@@ -34,16 +34,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const ASKED_AT_ONCE: usize = 32;
 
 /// How long a caller waits for its answer.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A client for whoever posts and asks.
+/// The client of the callers.
 ///
 /// # Panics
 /// When it cannot be built.
 pub fn client() -> reqwest::Client {
     // Every client needs a TLS provider, even for plain HTTP. Another test may have chosen one; any will do.
     rustls::crypto::ring::default_provider().install_default().ok();
-    reqwest::Client::builder().timeout(PATIENCE).build().unwrap()
+    reqwest::Client::builder().timeout(TIMEOUT).build().unwrap()
 }
 
 /// How large a run is.
@@ -146,7 +146,7 @@ impl Stage {
         balance
     }
 
-    /// Does something while whoever ends by itself is started again.
+    /// Does something while processes that end by themselves are started again.
     async fn kept_up<T>(&self, act: impl Future<Output = T>) -> T {
         tokio::select! {
             done = act => done,
@@ -272,7 +272,7 @@ impl Stage {
         assert!(wrong.is_empty(), "{} statuses are wrong, such as {:#?}", wrong.len(), &wrong[..wrong.len().min(5)]);
     }
 
-    /// Asks whoever is next when one does not answer in time: many ask at once, and the machine may be busy.
+    /// Asks the next server when one does not answer in time: there are many requests, and the machine may be busy.
     async fn ask_again(&self, turn: usize, path: &str) -> Option<serde_json::Value> {
         for turn in turn..turn + self.howk.processes() {
             if let Some(answer) = self.ask(turn, path).await {
@@ -290,7 +290,7 @@ impl Stage {
     }
 }
 
-/// Starts whatever ended by itself, as whoever looks after servers does: one that begins while Kafka is away gives up.
+/// Starts processes that ended by themselves, as a supervisor does: a server that starts while Kafka is away gives up.
 async fn keep_up(howk: &dyn Installation) {
     loop {
         howk.keep_up();

@@ -19,7 +19,7 @@ use crate::rig::pair::{Pair, Signal, say, signal};
 use crate::rig::run::client;
 
 /// How long the servers may take to be ready.
-const PATIENCE: u32 = 600;
+const LOOKS_MAX: u32 = 600;
 const PAUSE: Duration = Duration::from_millis(100);
 /// What the servers seal secrets with.
 const SECRETS_KEY: &str = "a key for fault runs, which guard no secrets";
@@ -161,7 +161,7 @@ impl Servers {
     /// When it does not get ready.
     pub async fn ready(&self, process: usize) {
         let (url, client) = (format!("{}/ready", self.api(process)), client());
-        for _ in 0..PATIENCE {
+        for _ in 0..LOOKS_MAX {
             if client.get(&url).send().await.is_ok_and(|answer| answer.status() == 200) {
                 return;
             }

@@ -1,4 +1,4 @@
-//! Everything that howk has written to Kafka and Redis, byte for byte: what somebody who got at the disks would read.
+//! Everything that howk has written to Kafka and Redis, byte for byte, as a thief of the disks would read it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use store_redis::keys::DOCUMENTED;
 
 use crate::rig::pair::Pair;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// What every frame of zstd begins with.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
@@ -54,7 +54,7 @@ fn fits(pattern: &str, key: &str) -> bool {
 /// When Kafka does not answer.
 pub fn topics(pair: &Pair) -> BTreeSet<String> {
     let client: BaseConsumer = ClientConfig::new().set("bootstrap.servers", pair.brokers()).create().unwrap();
-    let metadata = client.fetch_metadata(None, PATIENCE).unwrap();
+    let metadata = client.fetch_metadata(None, TIMEOUT).unwrap();
     let names = metadata.topics().iter().map(|topic| topic.name().to_owned());
     names.filter(|name| !name.starts_with("__")).collect()
 }
@@ -63,16 +63,16 @@ fn of_topic(pair: &Pair, topic: &str) -> Vec<Vec<u8>> {
     let mut client = ClientConfig::new();
     client.set("bootstrap.servers", pair.brokers()).set("group.id", "traces").set("enable.partition.eof", "true");
     let consumer: BaseConsumer = client.create().unwrap();
-    let metadata = consumer.fetch_metadata(Some(topic), PATIENCE).unwrap();
+    let metadata = consumer.fetch_metadata(Some(topic), TIMEOUT).unwrap();
     let mut places = TopicPartitionList::new();
     for partition in metadata.topics()[0].partitions() {
         places.add_partition_offset(topic, partition.id(), Offset::Beginning).unwrap();
     }
     consumer.assign(&places).unwrap();
     let (mut found, mut open) = (Vec::new(), places.count());
-    // The last offsets of a compacted topic may hold nothing: an end is told, not counted.
+    // The last offsets of a compacted topic may hold no record, so the end is not counted but reported by the client.
     while open > 0 {
-        match consumer.poll(PATIENCE).unwrap() {
+        match consumer.poll(TIMEOUT).unwrap() {
             Err(KafkaError::PartitionEOF(_)) => open -= 1,
             polled => keep(&polled.unwrap(), &mut found),
         }

@@ -49,7 +49,7 @@ pub(super) struct Questions(BTreeMap<[u8; 4], Question>);
 
 impl Questions {
     /// Takes a request: key, version, correlation id.
-    pub(super) fn note(&mut self, request: &[u8]) {
+    pub(super) fn record(&mut self, request: &[u8]) {
         if let Some(question) = Question::of(request) {
             self.0.insert(request[4..8].try_into().unwrap(), question);
         }
@@ -120,7 +120,7 @@ mod tests {
         let broker = [&[0, 0, 0, 1, 2][..], b"h", &[0, 0, 1, 1, 0, 0]].concat();
         let answer = [&[0, 0, 0, 7, 0, 0, 0, 0, 0, 3][..], &broker, &broker, b"topics"].concat();
         let (mut questions, request) = (Questions::default(), [0, 3, 0, 12, 0, 0, 0, 7, 0, 0]);
-        questions.note(&request);
+        questions.record(&request);
         assert_eq!(questions.answered(&answer), Some(Question::Metadata));
         assert_eq!(questions.answered(&answer), None, "it is answered once");
         assert_eq!(without_brokers(&answer), [&[0, 0, 0, 7, 0, 0, 0, 0, 0, 1][..], b"topics"].concat());
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn an_answer_about_offsets_says_who_does_not_know_them() {
         let mut questions = Questions::default();
-        questions.note(&[0, 9, 0, 9, 0, 0, 0, 8, 0, 0]);
+        questions.record(&[0, 9, 0, 9, 0, 0, 0, 8, 0, 0]);
         let before = [0, 0, 0, 8, 0, 0, 0, 0, 0, 2, 3, b'g', b'1'];
         let answer = [&before[..], b"topics, and an end"].concat();
         assert_eq!(questions.answered(&answer), Some(Question::Offsets));
