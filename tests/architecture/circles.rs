@@ -102,21 +102,22 @@ impl Reading<'_> {
             let file = [self.folder.join(format!("{name}.rs")), folder.join("mod.rs")]
                 .into_iter()
                 .find(|file| file.exists());
-            read(
-                self.sources,
-                module,
-                &file.unwrap_or_else(|| panic!("{name} of {} has no file", self.file.display())),
-            );
-            return;
+            return read(self.sources, module, &file.expect("a declared module has a file"));
         };
         let mut inner = Reading { sources: self.sources, module, file: self.file.clone(), folder };
         inner.source();
-        items.iter().for_each(|item| inner.visit_item(item));
+        for item in items {
+            inner.visit_item(item);
+        }
     }
 }
 
 impl<'ast> Visit<'ast> for Reading<'_> {
     fn visit_item(&mut self, item: &'ast syn::Item) {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "of the other kinds of items none names a module of its crate"
+        )]
         let attributes = match item {
             syn::Item::Mod(item) => &item.attrs,
             syn::Item::Use(item) => &item.attrs,
@@ -166,13 +167,15 @@ fn is_of_tests(attribute: &syn::Attribute) -> bool {
 /// Reads the file of a module and those of the modules below it.
 fn read(sources: &mut Sources, module: Module, file: &Path) {
     let text = fs::read_to_string(file).unwrap();
-    let syntax = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let syntax = syn::parse_file(&text).expect("what compiles can be parsed");
     let folder = file.parent().unwrap().to_path_buf();
     let folder =
         if module.is_empty() || file.ends_with("mod.rs") { folder } else { folder.join(file.file_stem().unwrap()) };
     let mut reading = Reading { sources, module, file: file.to_path_buf(), folder };
     reading.source();
-    syntax.items.iter().for_each(|item| reading.visit_item(item));
+    for item in &syntax.items {
+        reading.visit_item(item);
+    }
 }
 
 /// The module that a path leads to, seen from a module; none for a path of another crate. `left` bounds the signposts that
