@@ -19,7 +19,7 @@ const FUNCTIONS_AND_USE_CASES: [&str; 7] = [
 
 /// Where an adapter may start something, and how that ends with what it is for.
 const ALLOWED: [(&str, &str); 7] = [
-    ("shared/log-kafka/src/ask.rs", "asks the cluster where it may block; the caller awaits it, within a bound"),
+    ("shared/log-kafka/src/query.rs", "asks the cluster where it may block; the caller awaits it, within a bound"),
     (
         "shared/log-kafka/src/client.rs",
         "drops a client, which waits for the client's own threads, within their bounds, and for a commit under way",
