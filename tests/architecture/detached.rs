@@ -20,7 +20,7 @@ const FUNCTIONS_AND_USE_CASES: [&str; 7] = [
 /// Where an adapter may start a thread or a task, and what bounds its life.
 const ALLOWED: [(&str, &str); 7] = [
     (
-        "shared/log-kafka/src/ask.rs",
+        "shared/log-kafka/src/query.rs",
         "queries the cluster on a thread that may block; the caller awaits it, within a bound",
     ),
     (
