@@ -30,7 +30,7 @@ export const ACKNOWLEDGEMENTS: readonly Acknowledgement[] = [
         at: /^Api\/Http\/DefaultRoute\/Resource$/,
         reason:
             'enqueue checks the keys of tenants itself (api.auth keys, set by this stack): which config ids a key may use is ' +
-            "nothing that the API's own authorizers know, and /health is for everybody.",
+            "nothing that the API's own authorizers know, and /health needs no key.",
     },
     {
         id: 'AwsSolutions::AwsSolutions-SQS3',

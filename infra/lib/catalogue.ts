@@ -58,7 +58,7 @@ export const FUNCTIONS: readonly FunctionSpec[] = [
     },
     {
         name: 'slow-lane',
-        description: 'Delivers to slow and busy endpoints, with patience',
+        description: 'Delivers to slow and busy endpoints, with the full timeout',
         adapters: DELIVERY,
         calls: true,
         writes: SETTLED.filter((topic) => topic !== 'howk.slow'),
@@ -90,7 +90,7 @@ export const FUNCTIONS: readonly FunctionSpec[] = [
 ];
 
 /** The topics that a function publishes to: a lane in on-demand mode republishes the records it has no time for. */
-export function writesOf(spec: FunctionSpec, handsBack: boolean): string[] {
+export function writesOf(spec: FunctionSpec, republishes: boolean): string[] {
     const own = spec.name in LANE_SOURCES ? [LANE_SOURCES[spec.name as LaneName].topic] : [];
-    return [...new Set([...spec.writes, ...(handsBack ? own : [])])].sort();
+    return [...new Set([...spec.writes, ...(republishes ? own : [])])].sort();
 }

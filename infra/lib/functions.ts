@@ -110,10 +110,10 @@ class HowkFunction extends Construct {
         const { kafka, cache, secrets } = data;
         const { region } = Stack.of(this);
         const lane = spec.name in LANE_SOURCES ? (spec.name as LaneName) : undefined;
-        const handsBack = lane !== undefined && !isPartial(deployment.functions[lane]);
+        const republishes = lane !== undefined && !isPartial(deployment.functions[lane]);
         const use = {
             ...spec,
-            writes: writesOf(spec, handsBack),
+            writes: writesOf(spec, republishes),
             watches: spec.watches.map((name) => groupOf(name, deployment)),
         };
         const read = spec.secrets.map((name) => secrets.secrets[name].secretArn);

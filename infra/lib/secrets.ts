@@ -14,7 +14,7 @@ import type { Deployment } from './settings/deployment.ts';
 export type SecretName = 'secrets.key' | 'api.keys';
 
 /** A placeholder whose key does not exist, so that every call is refused until the operator writes keys. It is no secret. */
-const PLACEHOLDER = JSON.stringify({ nobody: { hash: '0'.repeat(64), config_ids: ['nobody'] } });
+const PLACEHOLDER = JSON.stringify({ placeholder: { hash: '0'.repeat(64), config_ids: ['placeholder'] } });
 
 export class Secrets extends Construct {
     readonly key: kms.Key;

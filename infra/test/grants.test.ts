@@ -113,7 +113,7 @@ for (const { name } of FUNCTIONS) {
     });
 }
 
-test('in on-demand mode a lane hands back by publishing again', () => {
+test('in on-demand mode a lane republishes what it has no time for', () => {
     const granted = grantsByRole(synthesised('existing-cluster').templates.functions);
     for (const [name, topic] of [
         ['fast-lane', 'howk.pending'],

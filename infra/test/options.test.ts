@@ -85,7 +85,7 @@ test('lanes may differ in how they are polled', () => {
     ]);
 });
 
-test('without a domain the API has its own address, and without an address nobody is subscribed', () => {
+test('without a domain the API has its own address, and without an address there is no subscription', () => {
     const { functions } = of('').templates;
     assert.deepEqual(resources(functions, 'AWS::ApiGatewayV2::DomainName'), []);
     assert.deepEqual(resources(functions, 'AWS::SNS::Subscription'), []);

@@ -20,7 +20,7 @@ use testkit::receiver::FakeReceiver;
 const REFUSED: u32 = 3;
 /// As long as a request takes, so that partitions come and go meanwhile.
 const TAKES: Duration = Duration::from_secs(3);
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A member of such a group.
 struct Refusing {
@@ -68,7 +68,7 @@ async fn a_commit_that_was_refused_is_made_without_further_records() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, settled).await.expect("its record counts as settled");
+    tokio::time::timeout(TIMEOUT, settled).await.expect("its record counts as settled");
     assert_eq!((left.load(Ordering::Relaxed), receiver.requests().len()), (0, 1));
     server.shut_down(&system).await;
 }

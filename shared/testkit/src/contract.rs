@@ -39,7 +39,7 @@ pub use store::Store;
 pub use stream::LogUnderTest;
 
 /// A case that takes longer than this hangs. Generous: a consumer group of Kafka may need many seconds to change hands.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Runs one case on a runtime of its own, and fails when it does not end.
 ///
@@ -48,7 +48,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 pub fn run(case: impl Future<Output = ()>) {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(4).enable_all().build().expect("a runtime");
-    let ended = runtime.block_on(async { tokio::time::timeout(PATIENCE, Box::pin(case)).await });
+    let ended = runtime.block_on(async { tokio::time::timeout(TIMEOUT, Box::pin(case)).await });
     runtime.shutdown_background();
     ended.expect("the case ends");
 }

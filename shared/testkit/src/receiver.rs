@@ -23,7 +23,7 @@ pub use received::Received;
 pub use reply::{Latch, Reply};
 
 /// How long [`FakeReceiver::received`] waits. Generous: it only ends a test that has failed already.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A receiver of webhooks.
 pub struct FakeReceiver {
@@ -114,7 +114,7 @@ impl FakeReceiver {
     pub async fn received(&self, count: usize) -> Vec<Received> {
         let mut arrived = self.seen.count.subscribe();
         let wanted = arrived.wait_for(|arrived| *arrived >= count);
-        let in_time = tokio::time::timeout(PATIENCE, wanted).await.is_ok();
+        let in_time = tokio::time::timeout(TIMEOUT, wanted).await.is_ok();
         let requests = self.requests();
         assert!(in_time, "{} of {count} requests came: {requests:#?}", requests.len());
         requests

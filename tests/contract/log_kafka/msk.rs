@@ -109,7 +109,7 @@ fn what_may_pass_is_asked_again_and_then_transient() {
 }
 
 #[test]
-fn what_is_no_arn_of_a_cluster_is_refused_before_anybody_is_asked() {
+fn what_is_no_arn_of_a_cluster_is_refused_before_any_request() {
     for text in [
         "",
         "b-1.howk:9092",

@@ -18,8 +18,8 @@ async fn ready(scene: &Scene, status: u16) {
     until(&format!("/ready answers {status}"), async || scene.status_of(0, "/ready").await == wanted).await;
 }
 
-/// P12, X6: the store does not answer while webhooks come in. `/ready` and `/health` turn red, what is read is handed
-/// back and tried again in the same session, and all of it is committed in the end. No busy loop of complaints.
+/// P12, X6: the store does not answer while webhooks come in. `/ready` and `/health` turn red, what is read is tried
+/// again in the same session, and all of it is committed in the end. No busy loop of complaints.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p12_x6_a_store_that_does_not_answer_holds_work_up_and_loses_none() {
     let mut scene = Scene::start(2, "p12a").await;

@@ -118,7 +118,7 @@ impl Caller {
         panic!("{id} is in none of {states:?}: {:?}", self.answers.last());
     }
 
-    /// Everything that anybody could ask.
+    /// Every read that the API offers.
     async fn ask_everything(&mut self, ids: &[(String, &str)]) {
         for (id, _) in ids {
             self.get(&format!("/webhooks/{id}/status")).await;

@@ -41,7 +41,7 @@ const TENTHS: u64 = 10;
 pub(crate) async fn run(options: &SoakOptions) -> anyhow::Result<Report> {
     let metrics = server::telemetry::start_metrics()?;
     let receiver = Receiver::start(Recording::Numbers, options.count).await?;
-    // Bound and never listening: a port that refuses, and that nobody else gets.
+    // Bound and never listening: a port that refuses, and that no other program gets.
     let refusing = TcpSocket::new_v4()?;
     refusing.bind((Ipv4Addr::LOCALHOST, 0).into())?;
     let settings = settings(options);

@@ -200,7 +200,7 @@ fn free_ports() -> u16 {
     firsts.into_iter().find(all_free).unwrap()
 }
 
-/// The pair of this process, while anybody uses it or waits for it.
+/// The pair of this process, while a test uses it or waits for it.
 static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
 
 struct Shared {

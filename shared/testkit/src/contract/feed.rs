@@ -11,7 +11,7 @@ use futures::FutureExt;
 use crate::contract::stream::{LogUnderTest, by_position, dispatches, publish};
 
 /// Longer than a consumer group takes to change hands.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// More than any case publishes, however often its records come again.
 const HANDED_OUT_MAX: usize = 10_000;
 
@@ -20,7 +20,7 @@ async fn collect(feed: &Arc<dyn Feed>, wanted: &BTreeMap<Position, Record>) -> V
     let mut handed_out: Vec<LogRecord> = Vec::new();
     let mut missing: BTreeSet<_> = wanted.keys().copied().collect();
     while !missing.is_empty() {
-        let reading = tokio::time::timeout(PATIENCE, feed.next(10));
+        let reading = tokio::time::timeout(TIMEOUT, feed.next(10));
         let Ok(records) = reading.await else {
             panic!("{} records were never handed out: {missing:?}", missing.len())
         };
@@ -80,7 +80,7 @@ pub async fn a_member_waits_for_records(under_test: &dyn LogUnderTest) {
 async fn collect_all(feed: &Arc<dyn Feed>, count: usize) -> Vec<LogRecord> {
     let mut handed_out = Vec::new();
     while places(&handed_out).len() < count {
-        let reading = tokio::time::timeout(PATIENCE, feed.next(10)).await.expect("records come");
+        let reading = tokio::time::timeout(TIMEOUT, feed.next(10)).await.expect("records come");
         handed_out.extend(reading.expect("the feed reads"));
         assert!(handed_out.len() < HANDED_OUT_MAX, "the same records come again and again");
     }
@@ -163,7 +163,7 @@ pub async fn two_members_see_everything(under_test: &dyn LogUnderTest) {
     let mut missing: BTreeSet<_> = published.keys().copied().collect();
     while !missing.is_empty() {
         let either = futures::future::select(a.next(10), b.next(10));
-        let reading = tokio::time::timeout(PATIENCE, either).await;
+        let reading = tokio::time::timeout(TIMEOUT, either).await;
         let Ok(either) = reading else { panic!("never handed out: {missing:?}") };
         let records = either.factor_first().0.expect("the feed reads");
         for record in records {
