@@ -105,7 +105,7 @@ fn another_address_needs_keys_and_serves_with_them() {
     let host = ("HOWK_API_HOST", "127.0.0.2");
     let (output, _, err) = ended(&["serve", "--port", "0"], &[host]);
     assert_eq!(output.status.code(), Some(78), "{err}");
-    assert!(err.contains("HOWK_API_HOST (api.host): ") && err.contains("set api.auth to keys"), "{err}");
+    assert!(err.contains("api.host (HOWK_API_HOST): ") && err.contains("set api.auth to keys"), "{err}");
 
     let keys = format!(r#"{{"acme": {{"hash": "{HASH}", "config_ids": ["*"]}}}}"#);
     let serving = Serving::start(&[host, ("HOWK_API_AUTH", "keys"), ("HOWK_API_KEYS", &keys)]);

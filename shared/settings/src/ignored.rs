@@ -4,10 +4,11 @@
 //! once, at its start, which of them are set. Called by `load`, which finds those that are set, and by `unknown`, which
 //! must not take them for misspelt ones. No value is ever shown: it may be a secret.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::key::variable;
-use crate::reader::Reader;
 
 /// A setting of the original that steers nothing here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,10 +63,10 @@ const fn ignored(key: &'static str, reason: &'static str) -> IgnoredKey {
 }
 
 impl IgnoredKey {
-    fn is_set(&self, reader: &Reader) -> bool {
-        let in_file = self.key.split('.').try_fold(reader.tree(), |node, part| node.get(part));
+    fn is_set(&self, file: &Value, variables: &BTreeMap<String, String>) -> bool {
+        let in_file = self.key.split('.').try_fold(file, |node, part| node.get(part));
         in_file.is_some_and(|node| *node != Value::Null)
-            || reader.variables.iter().any(|(name, text)| !text.is_empty() && self.has_variable(name))
+            || variables.iter().any(|(name, text)| !text.is_empty() && self.has_variable(name))
     }
 
     /// Whether a variable is this key's, or adds an entry to it.
@@ -75,7 +76,7 @@ impl IgnoredKey {
     }
 }
 
-/// The ignored keys that are set.
-pub(crate) fn set(reader: &Reader) -> Vec<IgnoredKey> {
-    IGNORED.into_iter().filter(|ignored| ignored.is_set(reader)).collect()
+/// The ignored keys that are set, in a file of this content or by one of these variables.
+pub(crate) fn set(file: &Value, variables: &BTreeMap<String, String>) -> Vec<IgnoredKey> {
+    IGNORED.into_iter().filter(|ignored| ignored.is_set(file, variables)).collect()
 }

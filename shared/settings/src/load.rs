@@ -36,7 +36,7 @@ pub(crate) fn assemble(found: Found, environment: &dyn Environment, decided: &[&
     for keys in decided {
         settings.check_decided(keys, &mut reader);
     }
-    settings.ignored = ignored::set(&reader);
+    settings.ignored = ignored::set(reader.tree(), &reader.variables);
     let unknown = unknown::errors(&reader);
     reader.errors.extend(unknown);
     Loaded { settings, errors: reader.errors, broken: reader.broken }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use domain::Topic;
-use server::system::System;
 use server::telemetry::RenderMetrics;
 
 use crate::accept::bare::router as bare_router;

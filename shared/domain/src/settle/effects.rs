@@ -2,12 +2,13 @@
 
 use crate::cooldown::Cooldown;
 use crate::dead_letter::{DeadLetter, DeadLetterEntry, Position, ReasonType};
+use crate::decide::decide;
 use crate::effect::{Effect, Settlement, Write};
 use crate::lane::Lane;
 use crate::outcome::Outcome;
 use crate::policy::ResponseBody;
 use crate::record::{Record, WaitReason, Waiting};
-use crate::setting::{EndpointSetting, SettingDecision, decide};
+use crate::setting::{EndpointSetting, SettingDecision};
 use crate::settle::{Disposition, Finished};
 use crate::status::{Next, Phase, Status};
 use crate::time::Timestamp;

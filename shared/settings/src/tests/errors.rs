@@ -93,7 +93,7 @@ fn keys_that_contradict_each_other() {
         ),
         (&[("HOWK_API_AUTH", "keys")], "keys needs at least one entry in api.keys"),
         (&[("HOWK_API_HOST", "0.0.0.0")], "set api.auth to keys and list them in api.keys"),
-        (&[("HOWK_API_HOST", "::1")], "HOWK_API_HOST (api.host): ::1 is not 127.0.0.1, so callers need keys"),
+        (&[("HOWK_API_HOST", "::1")], "api.host (HOWK_API_HOST): ::1 is not 127.0.0.1, so callers need keys"),
         (&[("HOWK_API_HOST", "localhost")], "localhost is not an IP address"),
         (
             &[
