@@ -91,7 +91,7 @@ public final class MskTokens implements AuthenticateCallbackHandler {
                 && request.get("Action").equals("kafka-cluster:Connect")
                 && signature.equals(signature(url.getHost(), request, credential[1]));
         if (!isSigned) {
-            throw new SecurityException("the token is not signed by who may sign in");
+            throw new SecurityException("the token is not signed with a key that may sign in");
         }
         return request;
     }

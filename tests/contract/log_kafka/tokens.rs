@@ -125,7 +125,7 @@ async fn refusal(identity: Brief) -> String {
 fn why_a_token_is_refused_is_told() {
     run(async {
         let wrong = refusal(Brief { secret: "hunter2", ..Brief::OURS }).await;
-        assert!(wrong.contains("the token is not signed by who may sign in"), "Kafka's words: {wrong}");
+        assert!(wrong.contains("the token is not signed with a key that may sign in"), "Kafka's words: {wrong}");
         // A client whose clock is late.
         let ended = refusal(Brief { lives: (Duration::ZERO, LIFE), ..Brief::OURS }).await;
         assert!(ended.contains("the token has expired"), "Kafka's words: {ended}");
